@@ -4,8 +4,7 @@
 // DML_OPERATOR_ACTIVATION_HARDMAX1: Returns 1 for the first of the largest elements along the axes and 0 for all
 // others.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_hardmax1.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_hardmax1.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
@@ -35,24 +34,16 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16
+#define FLOAT32 float, 32
+#define STORED_OF(stored, bits) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
@@ -90,13 +81,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
@@ -108,12 +97,11 @@ uint TiedRank(float x)
     return min((((bits & 0x7fffffffu) ^ sign) - sign) + 0x7f800000u, 2 * 0x7f800000u + 1);
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 struct Position
 {
-    uint input;
-    uint output;
+    uint input, output;
 };
 
 // Where a row starts
@@ -123,7 +111,7 @@ Position LocateRow(uint item)
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d].size, keptLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
         position.input += coordinate * keptLoops[d].inputStride;
         position.output += coordinate * keptLoops[d].outputStride;
@@ -139,7 +127,7 @@ Position LocateVector(uint item)
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d].size, rowLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
         position.input += coordinate * rowLoops[d].inputStride;
         position.output += coordinate * rowLoops[d].outputStride;
@@ -156,14 +144,14 @@ void LoadInputElements(uint offset, out float values[VECTOR])
         const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
+float Finished(uint at, float total) { return (float)total; }
 
-void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreOutputElements(uint offset, float values[VECTOR])
 {
 #if OUTPUT_VECTOR == 1
     [unroll]
@@ -316,14 +304,14 @@ void WorkOnRows(uint number, uint thread)
             if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const Position place = LocateVector(item + u * REDUCTION_THREADS);
-                OUTPUT_VALUE outputValues[VECTOR];
+                float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     const float inputElement = inputBlock[u][k];
 
                     const int placeOfElement = (int)((item + u * REDUCTION_THREADS) * VECTOR + k);
-                    outputValues[k] = (OUTPUT_VALUE)(placeOfElement == (int)totals.place);
+                    outputValues[k] = (float)(placeOfElement == (int)totals.place);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -4,8 +4,7 @@
 // DML_OPERATOR_ACTIVATION_RELU_GRAD: Gradient of RELU: passes the incoming gradient on where the input is above 0, and
 // gives 0 elsewhere.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_relu_grad.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_relu_grad.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputGradientTensor elements: of a block, adjacent along
@@ -33,18 +32,17 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
@@ -56,19 +54,8 @@
 #define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-#if INPUT_BITS < 16
-typedef INPUT_STORED InputElements;
-#else
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-#endif
-#if INPUT_GRADIENT_BITS < 16
-typedef INPUT_GRADIENT_STORED InputGradientElements;
-#else
-typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientElements;
-#endif
+typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
+typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_BITS < 16 ? 1 : INPUT_GRADIENT_VECTOR> InputGradientElements;
 #if OUTPUT_GRADIENT_BITS < 16
 typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
 #else
@@ -95,13 +82,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
@@ -115,9 +100,7 @@ bool Less(int a, int b) { return a < b; }
 
 struct Position
 {
-    uint input;
-    uint inputGradient;
-    uint outputGradient;
+    uint input, inputGradient, outputGradient;
 };
 
 // Where an item starts
@@ -127,7 +110,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.input += coordinate * dimensions[d].inputStride;
         position.inputGradient += coordinate * dimensions[d].inputGradientStride;
@@ -183,8 +166,7 @@ void LoadInputGradientElements(uint offset, out INPUT_GRADIENT_VALUE values[VECT
 
 void StoreElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 {
-#if VECTOR == 1
-#if OUTPUT_GRADIENT_BITS < 16
+#if VECTOR == 1 && OUTPUT_GRADIENT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -193,11 +175,7 @@ void StoreElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
     InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#else
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)values[0];
-#endif
-#else
-#if OUTPUT_GRADIENT_BITS < 16
+#elif OUTPUT_GRADIENT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -209,7 +187,6 @@ void StoreElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
     outputGradientTensor[offset / VECTOR] = elements;
-#endif
 #endif
 }
 

@@ -4,8 +4,7 @@
 // DML_OPERATOR_ACTIVATION_SOFTMAX1: Computes each element's exponential divided by the sum of the exponentials along
 // the axes.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_softmax1.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_softmax1.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
@@ -35,31 +34,23 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 11
+#define FLOAT32 float, 24
+#define STORED_OF(stored, significand) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND_OF(stored, significand) significand  // its bits, of a float
 #define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_SIGNIFICAND SIGNIFICAND(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
 // The totals of a row, or of a part of it
-struct State { REAL_VALUE peak, exponentials; };
+struct State { float peak, exponentials; };
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
@@ -84,13 +75,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
@@ -172,12 +161,11 @@ float ExpShifted(float x)
 }
 #endif
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 struct Position
 {
-    uint input;
-    uint output;
+    uint input, output;
 };
 
 // Where a row starts
@@ -187,7 +175,7 @@ Position LocateRow(uint item)
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d].size, keptLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
         position.input += coordinate * keptLoops[d].inputStride;
         position.output += coordinate * keptLoops[d].outputStride;
@@ -203,7 +191,7 @@ Position LocateVector(uint item)
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d].size, rowLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
         position.input += coordinate * rowLoops[d].inputStride;
         position.output += coordinate * rowLoops[d].outputStride;
@@ -220,14 +208,14 @@ void LoadInputElements(uint offset, out float values[VECTOR])
         const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
+float Finished(uint at, float total) { return (float)total; }
 
-void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreOutputElements(uint offset, float values[VECTOR])
 {
 #if OUTPUT_VECTOR == 1
     [unroll]
@@ -251,14 +239,14 @@ float PeakOf(State state) { return IsNan(state.exponentials) ? state.exponential
 State Neutral()
 {
     State state = (State)0;
-    state.peak = (REAL_VALUE)asfloat(0xff800000u);
+    state.peak = asfloat(0xff800000u);
     return state;
 }
 
 // Includes an element, the one with that number in its row
 State Append(State a, float inputElement, uint place)
 {
-    const REAL_VALUE term0 = inputElement;
+    const float term0 = inputElement;
     a.peak = max(a.peak, term0);
     return a;
 }
@@ -384,9 +372,9 @@ void WorkOnRows(uint number, uint thread)
     return;
 #endif
 
-    const float rowPeak = IsInfinity(PeakOf(totals)) ? (REAL_VALUE)0.0f : PeakOf(totals);
+    const float rowPeak = IsInfinity(PeakOf(totals)) ? 0.0f : PeakOf(totals);
     const float rowSum = totals.exponentials;
-    const float row2 = (REAL_VALUE)1.0f / rowSum;
+    const float row2 = 1.0f / rowSum;
     const float weight = ExpShifted(peak - Finite(totals.peak));  // by which terms in registers differ
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
@@ -404,7 +392,7 @@ void WorkOnRows(uint number, uint thread)
             if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const Position place = LocateVector(item + u * REDUCTION_THREADS);
-                OUTPUT_VALUE outputValues[VECTOR];
+                float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
@@ -415,7 +403,7 @@ void WorkOnRows(uint number, uint thread)
 #else
                     const float term = ExpShifted(inputElement - rowPeak);
 #endif
-                    outputValues[k] = (OUTPUT_VALUE)(term * row2);
+                    outputValues[k] = term * row2;
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -4,8 +4,7 @@
 // DML_OPERATOR_ADAM_OPTIMIZER: Updates parameters, and the estimates of both moments of their gradient, by one step of
 // the Adam method.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... adam_optimizer.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... adam_optimizer.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
@@ -32,43 +31,19 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_PARAMETERS_STORED STORED(INPUT_PARAMETERS_TYPE)
-#define INPUT_PARAMETERS_VALUE VALUE(INPUT_PARAMETERS_TYPE)
-#define INPUT_FIRST_MOMENT_STORED STORED(INPUT_FIRST_MOMENT_TYPE)
-#define INPUT_FIRST_MOMENT_VALUE VALUE(INPUT_FIRST_MOMENT_TYPE)
-#define INPUT_SECOND_MOMENT_STORED STORED(INPUT_SECOND_MOMENT_TYPE)
-#define INPUT_SECOND_MOMENT_VALUE VALUE(INPUT_SECOND_MOMENT_TYPE)
-#define GRADIENT_STORED STORED(GRADIENT_TYPE)
-#define GRADIENT_VALUE VALUE(GRADIENT_TYPE)
-#define TRAINING_STEP_STORED STORED(TRAINING_STEP_TYPE)
-#define TRAINING_STEP_VALUE VALUE(TRAINING_STEP_TYPE)
-#define OUTPUT_PARAMETERS_STORED STORED(OUTPUT_PARAMETERS_TYPE)
-#define OUTPUT_PARAMETERS_VALUE VALUE(OUTPUT_PARAMETERS_TYPE)
-#define OUTPUT_FIRST_MOMENT_STORED STORED(OUTPUT_FIRST_MOMENT_TYPE)
-#define OUTPUT_FIRST_MOMENT_VALUE VALUE(OUTPUT_FIRST_MOMENT_TYPE)
-#define OUTPUT_SECOND_MOMENT_STORED STORED(OUTPUT_SECOND_MOMENT_TYPE)
-#define OUTPUT_SECOND_MOMENT_VALUE VALUE(OUTPUT_SECOND_MOMENT_TYPE)
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
+#define UINT32 uint
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersElements;
-typedef vector<INPUT_FIRST_MOMENT_STORED, INPUT_FIRST_MOMENT_VECTOR> InputFirstMomentElements;
-typedef vector<INPUT_SECOND_MOMENT_STORED, INPUT_SECOND_MOMENT_VECTOR> InputSecondMomentElements;
-typedef vector<GRADIENT_STORED, GRADIENT_VECTOR> GradientElements;
-typedef vector<TRAINING_STEP_STORED, TRAINING_STEP_VECTOR> TrainingStepElements;
-typedef vector<OUTPUT_PARAMETERS_STORED, OUTPUT_PARAMETERS_VECTOR> OutputParametersElements;
-typedef vector<OUTPUT_FIRST_MOMENT_STORED, OUTPUT_FIRST_MOMENT_VECTOR> OutputFirstMomentElements;
-typedef vector<OUTPUT_SECOND_MOMENT_STORED, OUTPUT_SECOND_MOMENT_VECTOR> OutputSecondMomentElements;
+typedef vector<INPUT_PARAMETERS_TYPE, INPUT_PARAMETERS_VECTOR> InputParametersElements;
+typedef vector<INPUT_FIRST_MOMENT_TYPE, INPUT_FIRST_MOMENT_VECTOR> InputFirstMomentElements;
+typedef vector<INPUT_SECOND_MOMENT_TYPE, INPUT_SECOND_MOMENT_VECTOR> InputSecondMomentElements;
+typedef vector<GRADIENT_TYPE, GRADIENT_VECTOR> GradientElements;
+typedef vector<TRAINING_STEP_TYPE, TRAINING_STEP_VECTOR> TrainingStepElements;
+typedef vector<OUTPUT_PARAMETERS_TYPE, OUTPUT_PARAMETERS_VECTOR> OutputParametersElements;
+typedef vector<OUTPUT_FIRST_MOMENT_TYPE, OUTPUT_FIRST_MOMENT_VECTOR> OutputFirstMomentElements;
+typedef vector<OUTPUT_SECOND_MOMENT_TYPE, OUTPUT_SECOND_MOMENT_VECTOR> OutputSecondMomentElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputParametersElements> inputParametersTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<InputFirstMomentElements> inputFirstMomentTensor : register(t1);
@@ -102,13 +77,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
@@ -276,31 +249,22 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
-void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
+void StoreOutputParameters(uint offset, float value) { outputParametersTensor[offset] = (OUTPUT_PARAMETERS_TYPE)value; }
+
+void StoreOutputFirstMoment(uint offset, float value)
 {
-    outputParametersTensor[offset] = (OUTPUT_PARAMETERS_STORED)value;
+    outputFirstMomentTensor[offset] = (OUTPUT_FIRST_MOMENT_TYPE)value;
 }
 
-void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
+void StoreOutputSecondMoment(uint offset, float value)
 {
-    outputFirstMomentTensor[offset] = (OUTPUT_FIRST_MOMENT_STORED)value;
-}
-
-void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
-{
-    outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_STORED)value;
+    outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_TYPE)value;
 }
 
 struct Position
 {
-    uint inputParameters;
-    uint inputFirstMoment;
-    uint inputSecondMoment;
-    uint gradient;
-    uint trainingStep;
-    uint outputParameters;
-    uint outputFirstMoment;
-    uint outputSecondMoment;
+    uint inputParameters, inputFirstMoment, inputSecondMoment, gradient, trainingStep, outputParameters,
+        outputFirstMoment, outputSecondMoment;
 };
 
 // Where a row starts
@@ -310,7 +274,7 @@ Position LocateRow(uint item)
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d].size, keptLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
         position.inputParameters += coordinate * keptLoops[d].inputParametersStride;
         position.inputFirstMoment += coordinate * keptLoops[d].inputFirstMomentStride;
@@ -332,7 +296,7 @@ Position LocateVector(uint item)
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d].size, rowLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
         position.inputParameters += coordinate * rowLoops[d].inputParametersStride;
         position.inputFirstMoment += coordinate * rowLoops[d].inputFirstMomentStride;
@@ -356,7 +320,7 @@ void LoadInputParametersElements(uint offset, out float values[VECTOR])
             + (INPUT_PARAMETERS_SINGLE ? 0 : k * inputParametersStep)) / INPUT_PARAMETERS_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_PARAMETERS_VECTOR; l++)
-            values[k + l] = (INPUT_PARAMETERS_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -369,7 +333,7 @@ void LoadInputFirstMomentElements(uint offset, out float values[VECTOR])
             + (INPUT_FIRST_MOMENT_SINGLE ? 0 : k * inputFirstMomentStep)) / INPUT_FIRST_MOMENT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_FIRST_MOMENT_VECTOR; l++)
-            values[k + l] = (INPUT_FIRST_MOMENT_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -383,7 +347,7 @@ void LoadInputSecondMomentElements(uint offset, out float values[VECTOR])
             / INPUT_SECOND_MOMENT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_SECOND_MOMENT_VECTOR; l++)
-            values[k + l] = (INPUT_SECOND_MOMENT_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -396,7 +360,7 @@ void LoadGradientElements(uint offset, out float values[VECTOR])
             / GRADIENT_VECTOR];
         [unroll]
         for (uint l = 0; l < GRADIENT_VECTOR; l++)
-            values[k + l] = (GRADIENT_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -409,11 +373,11 @@ void LoadTrainingStepElements(uint offset, out float values[VECTOR])
             + (TRAINING_STEP_SINGLE ? 0 : k * trainingStepStep)) / TRAINING_STEP_VECTOR];
         [unroll]
         for (uint l = 0; l < TRAINING_STEP_VECTOR; l++)
-            values[k + l] = (TRAINING_STEP_VALUE)elements[l];
+            values[k + l] = (uint)elements[l];
     }
 }
 
-void StoreOutputParametersElements(uint offset, OUTPUT_PARAMETERS_VALUE values[VECTOR])
+void StoreOutputParametersElements(uint offset, float values[VECTOR])
 {
 #if OUTPUT_PARAMETERS_VECTOR == 1
     [unroll]
@@ -423,12 +387,12 @@ void StoreOutputParametersElements(uint offset, OUTPUT_PARAMETERS_VALUE values[V
     OutputParametersElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_PARAMETERS_STORED)values[k];
+        elements[k] = (OUTPUT_PARAMETERS_TYPE)values[k];
     outputParametersTensor[offset / OUTPUT_PARAMETERS_VECTOR] = elements;
 #endif
 }
 
-void StoreOutputFirstMomentElements(uint offset, OUTPUT_FIRST_MOMENT_VALUE values[VECTOR])
+void StoreOutputFirstMomentElements(uint offset, float values[VECTOR])
 {
 #if OUTPUT_FIRST_MOMENT_VECTOR == 1
     [unroll]
@@ -438,12 +402,12 @@ void StoreOutputFirstMomentElements(uint offset, OUTPUT_FIRST_MOMENT_VALUE value
     OutputFirstMomentElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_FIRST_MOMENT_STORED)values[k];
+        elements[k] = (OUTPUT_FIRST_MOMENT_TYPE)values[k];
     outputFirstMomentTensor[offset / OUTPUT_FIRST_MOMENT_VECTOR] = elements;
 #endif
 }
 
-void StoreOutputSecondMomentElements(uint offset, OUTPUT_SECOND_MOMENT_VALUE values[VECTOR])
+void StoreOutputSecondMomentElements(uint offset, float values[VECTOR])
 {
 #if OUTPUT_SECOND_MOMENT_VECTOR == 1
     [unroll]
@@ -453,7 +417,7 @@ void StoreOutputSecondMomentElements(uint offset, OUTPUT_SECOND_MOMENT_VALUE val
     OutputSecondMomentElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_SECOND_MOMENT_STORED)values[k];
+        elements[k] = (OUTPUT_SECOND_MOMENT_TYPE)values[k];
     outputSecondMomentTensor[offset / OUTPUT_SECOND_MOMENT_VECTOR] = elements;
 #endif
 }
@@ -482,8 +446,8 @@ void WorkOnRows(uint number, uint thread)
     if (own >= rowCount)
         return;
 
-    const float row0 = (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, trainingStepOfRow[0]))
-        / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRow[0]));
+    const float row0 = learningRate * Sqrt(1.0f - Pow(beta2, trainingStepOfRow[0]))
+        / (1.0f - Pow(beta1, trainingStepOfRow[0]));
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -508,9 +472,9 @@ void WorkOnRows(uint number, uint thread)
             if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const Position place = LocateVector(item + u * REDUCTION_THREADS);
-                OUTPUT_PARAMETERS_VALUE outputParametersValues[VECTOR];
-                OUTPUT_FIRST_MOMENT_VALUE outputFirstMomentValues[VECTOR];
-                OUTPUT_SECOND_MOMENT_VALUE outputSecondMomentValues[VECTOR];
+                float outputParametersValues[VECTOR];
+                float outputFirstMomentValues[VECTOR];
+                float outputSecondMomentValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
@@ -520,17 +484,13 @@ void WorkOnRows(uint number, uint thread)
                     const float gradientElement = gradientBlock[u][k];
                     const float trainingStepElement = trainingStepBlock[u][k];
 
-                    outputParametersValues[k] = (OUTPUT_PARAMETERS_VALUE)(inputParametersElement
-                        - row0 * ((REAL_VALUE)beta1 * inputFirstMomentElement
-                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement)
-                        / (Sqrt((REAL_VALUE)beta2 * inputSecondMomentElement
-                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement)
-                        + (REAL_VALUE)epsilon));
-                    outputFirstMomentValues[k] = (OUTPUT_FIRST_MOMENT_VALUE)((REAL_VALUE)beta1 * inputFirstMomentElement
-                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement);
-                    outputSecondMomentValues[k] = (OUTPUT_SECOND_MOMENT_VALUE)((REAL_VALUE)beta2
-                        * inputSecondMomentElement
-                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement);
+                    outputParametersValues[k] = inputParametersElement
+                        - row0 * (beta1 * inputFirstMomentElement + (1.0f - beta1) * gradientElement)
+                        / (Sqrt(beta2 * inputSecondMomentElement + (1.0f - beta2) * gradientElement * gradientElement)
+                        + epsilon);
+                    outputFirstMomentValues[k] = beta1 * inputFirstMomentElement + (1.0f - beta1) * gradientElement;
+                    outputSecondMomentValues[k] = beta2 * inputSecondMomentElement
+                        + (1.0f - beta2) * gradientElement * gradientElement;
                 }
                 StoreOutputParametersElements(row.outputParameters + place.outputParameters, outputParametersValues);
                 StoreOutputFirstMomentElements(row.outputFirstMoment + place.outputFirstMoment,

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ARGMAX: Finds the index of the largest value along one or more axes.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... argmax.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... argmax.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
@@ -36,32 +35,28 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define INT64 int64_t, 64, int64_t
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 #if INPUT_BITS < 16
 typedef INPUT_STORED InputElements;
@@ -106,13 +101,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // An unsigned integer that sorts like x: -0 below +0, and NaN of either sign above all numbers. Comparing two takes one
 // instruction, comparing floats that may be NaN several.
@@ -138,8 +131,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTP
 
 struct Position
 {
-    uint input;
-    uint output;
+    uint input, output;
 };
 
 // Where a row starts
@@ -149,7 +141,7 @@ Position LocateRow(uint item)
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d].size, keptLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
         position.input += coordinate * keptLoops[d].inputStride;
         position.output += coordinate * keptLoops[d].outputStride;
@@ -165,7 +157,7 @@ Position LocateVector(uint item)
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d].size, rowLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
         position.input += coordinate * rowLoops[d].inputStride;
         position.output += coordinate * rowLoops[d].outputStride;

@@ -4,8 +4,7 @@
 // DML_OPERATOR_AVERAGE_POOLING1: Averages the elements under a window that slides over the spatial dimensions and may
 // skip elements.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... average_pooling1.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... average_pooling1.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -52,31 +51,19 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
 
 #if PASS == 1
 #define RANK OUTPUT_SIZES_LENGTH
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
-typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_TYPE, WINDOW_VECTOR> WindowBuffer;
+typedef vector<OUTPUT_TYPE, OUTPUT_VECTOR> OutputBuffer;
 #else
-typedef INPUT_STORED WindowBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef INPUT_TYPE WindowBuffer;
+typedef OUTPUT_TYPE OutputBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
@@ -128,13 +115,11 @@ struct WindowAxis
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -148,6 +133,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -221,14 +209,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -260,18 +248,18 @@ int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+float LoadInput(uint offset) { return (float)inputTensor[offset]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_TYPE)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, float entry)
+{
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
+}
 
-int Dilation(int d) { return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d); }
+int Dilation(int d) { return ENTRY_OF(dilations, DILATIONS_LENGTH, d); }
 
 List Position(List o, List w)
 {
@@ -279,8 +267,8 @@ List Position(List o, List w)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
-            + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+        result.entries[d] = Entry(o, d) * ENTRY_OF(strides, STRIDES_LENGTH, d) + Entry(w, d) * Dilation(d)
+            - ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
     return result;
 }
 
@@ -289,12 +277,12 @@ bool Valid(List at, List w)
     return InBounds(Position(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
-REAL_VALUE OutputSum(List at)
+float OutputSum(List at)
 {
     const List wLast = ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH);
     const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_SIZE_ROW;
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     List w = wFirst;
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
@@ -304,7 +292,7 @@ REAL_VALUE OutputSum(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             if (Valid(at, w))
-                result += (REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w)));
+                result += ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w)));
         }
     }
     return result;
@@ -312,26 +300,23 @@ REAL_VALUE OutputSum(List at)
 
 int TapsBefore(List o, int d, int c)
 {
-    return max(min(FloorQuotient(c - Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
-        Dilation(d)) + 1, Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d)), 0);
+    return max(min(FloorQuotient(c - Entry(o, d) * ENTRY_OF(strides, STRIDES_LENGTH, d) - 1, Dilation(d)) + 1,
+        ENTRY_OF(windowSize, WINDOW_SIZE_LENGTH, d)), 0);
 }
 
 int BoxStart(int d)
 {
     if (INCLUDE_PADDING_BOUND)
         return 0;
-    return Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+    return ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
 }
 
 int CountProduct(List o)
 {
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
     int result = (int)1;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
-        result *= TapsBefore(o, d, Entry(ListOf(boxEnds[0], boxEnds[1], BOX_ENDS_LENGTH), d))
-            - TapsBefore(o, d, BoxStart(d));
+    for (int d = 0; d < DIMS_BOUND; d++)
+        result *= TapsBefore(o, d, ENTRY_OF(boxEnds, BOX_ENDS_LENGTH, d)) - TapsBefore(o, d, BoxStart(d));
     return result;
 }
 
@@ -348,7 +333,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -372,33 +357,30 @@ static const int vectorColumns = WINDOW_VECTOR / columnPitch;  // columns that a
 static const int vectors = (LEAD + reachX + vectorColumns - 1) / vectorColumns;
 static const uint batchStep = (uint)inputStrides[0][0], channelStep = (uint)inputStrides[0][1];
 #if SHARES > 1
-groupshared REAL_VALUE results[BLOCK * NUM_THREADS];
+groupshared float results[BLOCK * NUM_THREADS];
 #endif
 
-REAL_VALUE TermOf(INPUT_VALUE stored)
+float TermOf(float stored)
 {
-    const REAL_VALUE element = (REAL_VALUE)stored;
+    const float element = (float)stored;
     return element;
 }
 
-REAL_VALUE With(REAL_VALUE result, REAL_VALUE term)
+float With(float result, float term)
 {
     result += term;
     return result;
 }
 
 // Epilogue: the element, given the result of the fold
-OUTPUT_VALUE Finished(List at, REAL_VALUE total)
-{
-    return (OUTPUT_VALUE)(total / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
-}
+float Finished(List at, float total) { return total / Convert(Count(Part(at, 2, 8)), (float)0); }
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
 // row's end. They are loaded without branches, so that many loads are under way: outside, the nearest inside.
-void FetchRow(bool isInside, uint base, int y, int x, out REAL_VALUE terms[vectors * WINDOW_VECTOR],
+void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * WINDOW_VECTOR],
     out bool isThere[vectors])
 {
-    INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    float elements[vectors * WINDOW_VECTOR];
     const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
     base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
     int n;
@@ -408,12 +390,12 @@ void FetchRow(bool isInside, uint base, int y, int x, out REAL_VALUE terms[vecto
         const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
             * windowAxes[xAxis].stride;
         isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
-        vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
+        vector<float, WINDOW_VECTOR> some = (float)0;
         if (isInside)
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
-            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
+            some = (vector<float, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)
@@ -422,10 +404,10 @@ void FetchRow(bool isInside, uint base, int y, int x, out REAL_VALUE terms[vecto
     }
     OVER_ELEMENTS
     for (n = 0; n < vectors * WINDOW_VECTOR; n++)
-        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : (REAL_VALUE)0;
+        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : (float)0;
 }
 
-void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+void StoreOutputVector(uint offset, vector<float, OUTPUT_VECTOR> elements)
 {
 #if OUTPUT_VECTOR == 1
     StoreOutput(offset, elements[0]);
@@ -451,10 +433,10 @@ void FoldBlock(uint group, uint thread)
         first[n] = windowAxes[n].first + at.entries[WINDOW_AXIS + n] * windowAxes[n].step;
     }
     const int top = UNROLLED > 1 ? first[yAxis] : 0, left = UNROLLED > 0 ? first[xAxis] - LEAD : 0;
-    REAL_VALUE totals[BLOCK];
+    float totals[BLOCK];
     [unroll]
     for (n = 0; n < BLOCK; n++)
-        totals[n] = (REAL_VALUE)0;
+        totals[n] = (float)0;
     [loop]
     for (uint layer = number < count ? share : layers; layer < layers; layer += SHARES)
     {
@@ -463,7 +445,8 @@ void FoldBlock(uint group, uint thread)
         [unroll]
         for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
+            const uint above = DivideBySize(channel, layerSizes[d].size, layerSizes[d].reciprocal),
+                tap = channel - above * layerSizes[d].size;
             const uint position = (uint)first[d] + tap * (uint)windowAxes[d].tap;
             channel = above;
             isInside = isInside && position < windowAxes[d].limit;
@@ -472,7 +455,7 @@ void FoldBlock(uint group, uint thread)
         [unroll]
         for (int r = 0; r < reachY; r++)
         {
-            REAL_VALUE terms[vectors * WINDOW_VECTOR];
+            float terms[vectors * WINDOW_VECTOR];
             bool isThere[vectors];
             FetchRow(isInside, base, top + r, left, terms, isThere);
             [unroll]
@@ -504,7 +487,7 @@ void FoldBlock(uint group, uint thread)
     for (n = 0; n < BLOCK; n++)
         for (uint other = 1; other < SHARES; other++)  // for the first of the threads that share a block
         {
-            const REAL_VALUE result = results[n * NUM_THREADS + (thread + other * inGroup) % NUM_THREADS];
+            const float result = results[n * NUM_THREADS + (thread + other * inGroup) % NUM_THREADS];
             totals[n] = With(totals[n], result);
         }
 #endif
@@ -522,8 +505,8 @@ void FoldBlock(uint group, uint thread)
             || (uint)element.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
         const uint offset = OffsetInOutput(element);
-        vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
-        REAL_VALUE some[OUTPUT_VECTOR];  // what is in registers cannot be indexed by a variable
+        vector<float, OUTPUT_VECTOR> elements;
+        float some[OUTPUT_VECTOR];  // what is in registers cannot be indexed by a variable
         [unroll]
         for (int m = 0; m < BLOCK; m++)
             if (m / OUTPUT_VECTOR == n / OUTPUT_VECTOR)
@@ -550,7 +533,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)(OutputSum(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)));
+    WriteOutput(at, OutputSum(at) / Convert(Count(Part(at, 2, 8)), (float)0));
 #endif
 #endif
 }

@@ -4,8 +4,7 @@
 // DML_OPERATOR_AVERAGE_POOLING_GRAD: Gradient of AVERAGE_POOLING: spreads the gradient of every window evenly over the
 // elements of the window.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... average_pooling_grad.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... average_pooling_grad.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -32,25 +31,13 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
-#define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
 
-// The type that floats are computed in
-#define REAL_VALUE float
+typedef vector<OUTPUT_GRADIENT_TYPE, VECTOR> OutputGradientElements;
 
-typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
-
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_TYPE> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
@@ -73,13 +60,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -93,6 +78,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -141,18 +129,7 @@ int FloorQuotient(int a, int b)
 int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
-}
-
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int RavelIndex(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
+    return (int)DivideBySize((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 // Whether the box from `first` up to but not including `last` is non-empty
@@ -175,14 +152,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -215,65 +202,56 @@ int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 
-INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
-INPUT_GRADIENT_VALUE ReadInputGradient(List at)
+float ReadInputGradient(List at)
 {
-    return LoadInputGradient(OffsetOf(Clamped(at, inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH),
-        inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
+    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
+        INPUT_GRADIENT_SIZES_LENGTH)];
 }
 
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
+void StoreOutputGradient(uint offset, float values[VECTOR])
 {
-#if VECTOR == 1
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)values[0];
-#else
     OutputGradientElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+        elements[k] = (OUTPUT_GRADIENT_TYPE)values[k];
     outputGradientTensor[offset / VECTOR] = elements;
-#endif
 }
 
 uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
-REAL_VALUE ReadKeptShare(List at)
+float ReadKeptShare(List at)
 {
-    return LoadReal(keptShareFirst, (uint)RavelIndex(Clamped(at, keptShareSizes, KEPT_SHARE_SIZES_LENGTH),
-        ListOf(keptShareSizes[0], keptShareSizes[1], KEPT_SHARE_SIZES_LENGTH)));
+    return LoadReal(keptShareFirst, ClampedIndex(at, keptShareSizes, KEPT_SHARE_SIZES_LENGTH));
 }
 
-void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
+void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 
-void WriteKeptShare(uint number, REAL_VALUE entry) { StoreReal(keptShareFirst, number, entry); }
+void WriteKeptShare(uint number, float entry) { StoreReal(keptShareFirst, number, entry); }
 
 int Dilation(int d) { return 1; }
 
 int TapsBefore(List o, int d, int c)
 {
-    return max(min(FloorQuotient(c - Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
-        Dilation(d)) + 1, Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d)), 0);
+    return max(min(FloorQuotient(c - Entry(o, d) * ENTRY_OF(strides, STRIDES_LENGTH, d) - 1, Dilation(d)) + 1,
+        ENTRY_OF(windowSize, WINDOW_SIZE_LENGTH, d)), 0);
 }
 
 int BoxStart(int d)
 {
     if (INCLUDE_PADDING_BOUND)
         return 0;
-    return Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+    return ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
 }
 
 int CountProduct(List o)
 {
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
     int result = (int)1;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
-        result *= TapsBefore(o, d, Entry(ListOf(boxEnds[0], boxEnds[1], BOX_ENDS_LENGTH), d))
-            - TapsBefore(o, d, BoxStart(d));
+    for (int d = 0; d < DIMS_BOUND; d++)
+        result *= TapsBefore(o, d, ENTRY_OF(boxEnds, BOX_ENDS_LENGTH, d)) - TapsBefore(o, d, BoxStart(d));
     return result;
 }
 
@@ -285,18 +263,16 @@ List Last(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(FloorQuotientBy(Entry(at, d + 2)
-            + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d),
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
-            Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)) + 1,
-            Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
+        result.entries[d] = max(min(FloorQuotientBy(Entry(at, d + 2) + ENTRY_OF(startPadding, START_PADDING_LENGTH, d),
+            ENTRY_OF(strides, STRIDES_LENGTH, d), ENTRY_OF(stridesReciprocals, STRIDES_LENGTH, d)) + 1,
+            ENTRY_OF(results, RESULTS_LENGTH, d)), 0);
     return result;
 }
 
 int Before(List at, int d)
 {
-    return Entry(at, d + 2) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
-        - (Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d) - 1) * Dilation(d);
+    return Entry(at, d + 2) + ENTRY_OF(startPadding, START_PADDING_LENGTH, d)
+        - (ENTRY_OF(windowSize, WINDOW_SIZE_LENGTH, d) - 1) * Dilation(d);
 }
 
 List First(List at)
@@ -305,20 +281,18 @@ List First(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(FloorQuotientBy(Before(at, d)
-            + Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
-            Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)),
-            Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
+        result.entries[d] = max(min(FloorQuotientBy(Before(at, d) + ENTRY_OF(strides, STRIDES_LENGTH, d) - 1,
+            ENTRY_OF(strides, STRIDES_LENGTH, d), ENTRY_OF(stridesReciprocals, STRIDES_LENGTH, d)),
+            ENTRY_OF(results, RESULTS_LENGTH, d)), 0);
     return result;
 }
 
-REAL_VALUE OutputGradientSum(List at)
+float OutputGradientSum(List at)
 {
     const List oLast = Last(at);
     const List oFirst = First(at);
     const int oRow = RowOf(oLast);
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     List o = oFirst;
     [loop]
     for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast, oRow))
@@ -341,7 +315,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -355,7 +329,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List position = Numbered(first + VECTOR * item);
-    OUTPUT_GRADIENT_VALUE result[VECTOR];
+    float result[VECTOR];
     [unroll]
     for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
@@ -363,9 +337,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         at.entries[DIMENSION_AT(RANK - 1)] += (int)inVector;
 #if PASS == 0  // Share
         WriteKeptShare(first + VECTOR * item + inVector,
-            (REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
+            ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (float)0));
 #elif PASS == 1  // OutputGradientTensor
-        result[inVector] = (OUTPUT_GRADIENT_VALUE)OutputGradientSum(at);
+        result[inVector] = OutputGradientSum(at);
 #endif
     }
 #if PASS == 1

@@ -4,8 +4,7 @@
 // DML_OPERATOR_BATCH_NORMALIZATION_TRAINING_GRAD: Gradients of BATCH_NORMALIZATION_TRAINING with respect to input,
 // scale and bias, through mean and variance as well.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization_training_grad.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization_training_grad.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
@@ -37,43 +36,19 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
-#define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
-#define MEAN_STORED STORED(MEAN_TYPE)
-#define MEAN_VALUE VALUE(MEAN_TYPE)
-#define VARIANCE_STORED STORED(VARIANCE_TYPE)
-#define VARIANCE_VALUE VALUE(VARIANCE_TYPE)
-#define SCALE_STORED STORED(SCALE_TYPE)
-#define SCALE_VALUE VALUE(SCALE_TYPE)
-#define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_SCALE_GRADIENT_STORED STORED(OUTPUT_SCALE_GRADIENT_TYPE)
-#define OUTPUT_SCALE_GRADIENT_VALUE VALUE(OUTPUT_SCALE_GRADIENT_TYPE)
-#define OUTPUT_BIAS_GRADIENT_STORED STORED(OUTPUT_BIAS_GRADIENT_TYPE)
-#define OUTPUT_BIAS_GRADIENT_VALUE VALUE(OUTPUT_BIAS_GRADIENT_TYPE)
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientElements;
-typedef vector<MEAN_STORED, MEAN_VECTOR> MeanElements;
-typedef vector<VARIANCE_STORED, VARIANCE_VECTOR> VarianceElements;
-typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
-typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientElements;
+typedef vector<INPUT_TYPE, INPUT_VECTOR> InputElements;
+typedef vector<INPUT_GRADIENT_TYPE, INPUT_GRADIENT_VECTOR> InputGradientElements;
+typedef vector<MEAN_TYPE, MEAN_VECTOR> MeanElements;
+typedef vector<VARIANCE_TYPE, VARIANCE_VECTOR> VarianceElements;
+typedef vector<SCALE_TYPE, SCALE_VECTOR> ScaleElements;
+typedef vector<OUTPUT_GRADIENT_TYPE, OUTPUT_GRADIENT_VECTOR> OutputGradientElements;
 
 // The totals of a row, or of a part of it
-struct State { REAL_VALUE total0, total1; };
+struct State { float total0, total1; };
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<InputGradientElements> inputGradientTensor : register(t1);
@@ -81,8 +56,8 @@ struct State { REAL_VALUE total0, total1; };
 [[vk::binding(3, 0)]] StructuredBuffer<VarianceElements> varianceTensor : register(t3);
 [[vk::binding(4, 0)]] StructuredBuffer<ScaleElements> scaleTensor : register(t4);
 [[vk::binding(5, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
-[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SCALE_GRADIENT_STORED> outputScaleGradientTensor : register(u1);
-[[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_BIAS_GRADIENT_STORED> outputBiasGradientTensor : register(u2);
+[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SCALE_GRADIENT_TYPE> outputScaleGradientTensor : register(u1);
+[[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_BIAS_GRADIENT_TYPE> outputBiasGradientTensor : register(u2);
 [[vk::binding(8, 0)]] RWStructuredBuffer<State> scratch : register(u3);
 
 struct Dimension
@@ -108,13 +83,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
@@ -178,31 +151,21 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
+void StoreOutputGradient(uint offset, float value) { outputGradientTensor[offset] = (OUTPUT_GRADIENT_TYPE)value; }
+
+void StoreOutputScaleGradient(uint offset, float value)
 {
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
+    outputScaleGradientTensor[offset] = (OUTPUT_SCALE_GRADIENT_TYPE)value;
 }
 
-void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
+void StoreOutputBiasGradient(uint offset, float value)
 {
-    outputScaleGradientTensor[offset] = (OUTPUT_SCALE_GRADIENT_STORED)value;
-}
-
-void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
-{
-    outputBiasGradientTensor[offset] = (OUTPUT_BIAS_GRADIENT_STORED)value;
+    outputBiasGradientTensor[offset] = (OUTPUT_BIAS_GRADIENT_TYPE)value;
 }
 
 struct Position
 {
-    uint input;
-    uint inputGradient;
-    uint mean;
-    uint variance;
-    uint scale;
-    uint outputGradient;
-    uint outputScaleGradient;
-    uint outputBiasGradient;
+    uint input, inputGradient, mean, variance, scale, outputGradient, outputScaleGradient, outputBiasGradient;
 };
 
 // Where a row starts
@@ -212,7 +175,7 @@ Position LocateRow(uint item)
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d].size, keptLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
         position.input += coordinate * keptLoops[d].inputStride;
         position.inputGradient += coordinate * keptLoops[d].inputGradientStride;
@@ -234,7 +197,7 @@ Position LocateVector(uint item)
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d].size, rowLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
         position.input += coordinate * rowLoops[d].inputStride;
         position.inputGradient += coordinate * rowLoops[d].inputGradientStride;
@@ -257,7 +220,7 @@ void LoadInputElements(uint offset, out float values[VECTOR])
         const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -270,7 +233,7 @@ void LoadInputGradientElements(uint offset, out float values[VECTOR])
             + (INPUT_GRADIENT_SINGLE ? 0 : k * inputGradientStep)) / INPUT_GRADIENT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_GRADIENT_VECTOR; l++)
-            values[k + l] = (INPUT_GRADIENT_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -282,7 +245,7 @@ void LoadMeanElements(uint offset, out float values[VECTOR])
         const MeanElements elements = meanTensor[(offset + (MEAN_SINGLE ? 0 : k * meanStep)) / MEAN_VECTOR];
         [unroll]
         for (uint l = 0; l < MEAN_VECTOR; l++)
-            values[k + l] = (MEAN_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -295,7 +258,7 @@ void LoadVarianceElements(uint offset, out float values[VECTOR])
             / VARIANCE_VECTOR];
         [unroll]
         for (uint l = 0; l < VARIANCE_VECTOR; l++)
-            values[k + l] = (VARIANCE_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -307,11 +270,11 @@ void LoadScaleElements(uint offset, out float values[VECTOR])
         const ScaleElements elements = scaleTensor[(offset + (SCALE_SINGLE ? 0 : k * scaleStep)) / SCALE_VECTOR];
         [unroll]
         for (uint l = 0; l < SCALE_VECTOR; l++)
-            values[k + l] = (SCALE_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
-void StoreOutputGradientElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
+void StoreOutputGradientElements(uint offset, float values[VECTOR])
 {
 #if OUTPUT_GRADIENT_VECTOR == 1
     [unroll]
@@ -321,7 +284,7 @@ void StoreOutputGradientElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTO
     OutputGradientElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+        elements[k] = (OUTPUT_GRADIENT_TYPE)values[k];
     outputGradientTensor[offset / OUTPUT_GRADIENT_VECTOR] = elements;
 #endif
 }
@@ -329,17 +292,17 @@ void StoreOutputGradientElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTO
 State Neutral()
 {
     State state = (State)0;
-    state.total0 = (REAL_VALUE)0;
-    state.total1 = (REAL_VALUE)0;
+    state.total0 = (float)0;
+    state.total1 = (float)0;
     return state;
 }
 
 // Includes an element, the one with that number in its row
 State Append(State a, float inputElement, float inputGradientElement, float meanElement, uint place)
 {
-    const REAL_VALUE term0 = inputGradientElement;
+    const float term0 = inputGradientElement;
     a.total0 += term0;
-    const REAL_VALUE term1 = inputGradientElement * (inputElement - meanElement);
+    const float term1 = inputGradientElement * (inputElement - meanElement);
     a.total1 += term1;
     return a;
 }
@@ -457,13 +420,12 @@ void WorkOnRows(uint number, uint thread)
 
     const float rowSlope = totals.total0;
     const float rowTilt = totals.total1;
-    const float row2 = rowSlope / Convert(product, (REAL_VALUE)0);
+    const float row2 = rowSlope / Convert(product, (float)0);
 
     if (lane == 0 && part == 0)
     {
-        StoreOutputScaleGradient(row.outputScaleGradient,
-            (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilt * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow[0] + (REAL_VALUE)epsilon))));
-        StoreOutputBiasGradient(row.outputBiasGradient, (OUTPUT_BIAS_GRADIENT_VALUE)rowSlope);
+        StoreOutputScaleGradient(row.outputScaleGradient, rowTilt * (1.0f / Sqrt(varianceOfRow[0] + epsilon)));
+        StoreOutputBiasGradient(row.outputBiasGradient, rowSlope);
     }
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
@@ -486,7 +448,7 @@ void WorkOnRows(uint number, uint thread)
             if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const Position place = LocateVector(item + u * REDUCTION_THREADS);
-                OUTPUT_GRADIENT_VALUE outputGradientValues[VECTOR];
+                float outputGradientValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
@@ -496,11 +458,10 @@ void WorkOnRows(uint number, uint thread)
                     const float varianceElement = varianceBlock[u][k];
                     const float scaleElement = scaleBlock[u][k];
 
-                    outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)(scaleElement
-                        * ((REAL_VALUE)1.0f / Sqrt(varianceElement + (REAL_VALUE)epsilon))
+                    outputGradientValues[k] = scaleElement * (1.0f / Sqrt(varianceElement + epsilon))
                         * (inputGradientElement - row2
-                        - (inputElement - meanElement) * rowTilt / Convert(product, (REAL_VALUE)0)
-                        / (varianceElement + (REAL_VALUE)epsilon)));
+                        - (inputElement - meanElement) * rowTilt / Convert(product, (float)0)
+                        / (varianceElement + epsilon));
                 }
                 StoreOutputGradientElements(row.outputGradient + place.outputGradient, outputGradientValues);
             }

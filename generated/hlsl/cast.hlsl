@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_CAST: Converts every element to the data type of the output.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... cast.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... cast.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -27,31 +26,29 @@
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
 //              UINT32, UINT16, UINT8
-//   DOUBLE     defined if a tensor is FLOAT64: floats are then computed in double precision
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT64 double, 64, 53, double, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, 11, float
+#define FLOAT32 float, 32, 24, float
+#define FLOAT64 double, 64, 53, double
+#define INT8 uint, 8, 0, int
+#define INT16 int16_t, 16, 0, int
+#define INT32 int, 32, 0, int
+#define INT64 int64_t, 64, 0, int64_t
+#define UINT8 uint, 8, 0, uint
+#define UINT16 uint16_t, 16, 0, uint
+#define UINT32 uint, 32, 0, uint
+#define UINT64 uint64_t, 64, 0, uint64_t
+#define STORED_OF(stored, bits, significand, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, significand, value) bits
 #define BITS(type) BITS_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND_OF(stored, bits, significand, value) significand  // its bits, of a float
 #define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, significand, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
@@ -61,18 +58,7 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in
-#ifdef DOUBLE
-#define REAL_VALUE double
-#else
-#define REAL_VALUE float
-#endif
-
-#if INPUT_BITS < 16
-typedef INPUT_STORED InputElements;
-#else
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-#endif
+typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
 #else
@@ -98,13 +84,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
@@ -242,8 +226,7 @@ uint64_t RoundingOnce(uint64_t x, uint significand) { return x; }
 
 struct Position
 {
-    uint input;
-    uint output;
+    uint input, output;
 };
 
 // Where an item starts
@@ -253,7 +236,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.input += coordinate * dimensions[d].inputStride;
         position.output += coordinate * dimensions[d].outputStride;
@@ -285,8 +268,7 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
 
 void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if VECTOR == 1
-#if OUTPUT_BITS < 16
+#if VECTOR == 1 && OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -295,11 +277,7 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#endif
-#else
-#if OUTPUT_BITS < 16
+#elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -311,7 +289,6 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 #endif
 }
 

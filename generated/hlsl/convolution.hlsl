@@ -4,8 +4,7 @@
 // DML_OPERATOR_CONVOLUTION: Convolves the input with a filter, forward or transposed, in groups of channels, and adds a
 // bias.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... convolution.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... convolution.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -89,26 +88,10 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define FILTER_STORED STORED(FILTER_TYPE)
-#define FILTER_VALUE VALUE(FILTER_TYPE)
-#define BIAS_STORED STORED(BIAS_TYPE)
-#define BIAS_VALUE VALUE(BIAS_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
+#define UINT32 uint
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -152,40 +135,40 @@
 #endif
 
 #if PASS == 1
-typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
+typedef vector<FILTER_TYPE, WEIGHTS_VECTOR> LeftBuffer;
 #define RANK OUTPUT_SIZES_LENGTH
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
-typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_TYPE, WINDOW_VECTOR> RightBuffer;
+typedef vector<OUTPUT_TYPE, OUTPUT_VECTOR> OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 #if !COOPERATIVE_MATRIX
-typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
+typedef vector<FILTER_TYPE, LEFT_VECTOR> LeftBuffer;
 #elif LEFT_VECTOR == 1
 typedef uint16_t LeftBuffer;
 #else
 typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two elements to a word
 #endif
 #if !COOPERATIVE_MATRIX
-typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
+typedef vector<INPUT_TYPE, RIGHT_VECTOR> RightBuffer;
 #elif RIGHT_VECTOR == 1
 typedef uint16_t RightBuffer;
 #else
 typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<OUTPUT_TYPE, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
-typedef FILTER_STORED LeftBuffer;
-typedef INPUT_STORED RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef FILTER_TYPE LeftBuffer;
+typedef INPUT_TYPE RightBuffer;
+typedef OUTPUT_TYPE OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<RightBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<LeftBuffer> filterTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t2);
+[[vk::binding(2, 0)]] StructuredBuffer<BIAS_TYPE> biasTensor : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -259,13 +242,11 @@ struct WindowAxis
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -279,6 +260,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -314,7 +298,7 @@ int FloorQuotient(int a, int b)
 int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+    return (int)DivideBySize((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 int FloorRemainderBy(int a, int b, int reciprocal) { return a - FloorQuotientBy(a, b, reciprocal) * b; }
@@ -377,14 +361,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -645,42 +629,39 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at)
+float LoadInput(uint offset) { return (float)inputTensor[offset]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+
+float ReadFilter(List at)
 {
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+    return (float)filterTensor[ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH)];
 }
 
-FILTER_VALUE LoadFilter(uint offset) { return (FILTER_VALUE)filterTensor[offset]; }
-FILTER_VALUE ReadFilter(List at)
+float ReadBias(List at)
 {
-    return LoadFilter(OffsetOf(Clamped(at, filterSizes, FILTER_SIZES_LENGTH), filterStrides, FILTER_SIZES_LENGTH));
+    return BIAS_PRESENT ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (float)0;
 }
 
-BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
-BIAS_VALUE ReadBias(List at)
-{
-    return BIAS_PRESENT ? LoadBias(OffsetOf(Clamped(at, biasSizes, BIAS_SIZES_LENGTH), biasStrides, BIAS_SIZES_LENGTH))
-        : (BIAS_VALUE)0;
-}
-
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_TYPE)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, float entry)
+{
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
+}
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.
 #if ACTIVATION_KINDS & 49281  // DXC drops `precise` from these where it unrolls loops around them
 [noinline]
 #endif
-REAL_VALUE Activate(REAL_VALUE input, int number)
+float Activate(float input, int number)
 {
     const int4 activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
     const float parameter0 = asfloat(activation.y), parameter1 = asfloat(activation.z);
 #if ACTIVATION_KINDS >> 0 & 1
     if (activation.x == 35)  // ACTIVATION_ELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input);
+        return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
     if (activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
@@ -692,7 +673,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
     if (activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * input;
+        return LessOrEqual(0.0f, input) ? input : parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
     if (activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
@@ -704,11 +685,11 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
     if (activation.x == 44)  // ACTIVATION_RELU
-        return Max(input, (REAL_VALUE)0.0f);
+        return Max(input, 0.0f);
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
     if (activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-        return parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input));
+        return parameter1 * (Less(0.0f, input) ? input : parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
     if (activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
@@ -716,7 +697,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
     if (activation.x == 47)  // ACTIVATION_SIGMOID
-        return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
+        return Quotient(1.0f, 1.0f + Exp(-input));
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
     if (activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
@@ -724,7 +705,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
     if (activation.x == 50)  // ACTIVATION_SOFTSIGN
-        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
+        return IsInfinity(input) ? Sign(input) : Quotient(input, 1.0f + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
     if (activation.x == 51)  // ACTIVATION_TANH
@@ -732,16 +713,16 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
     if (activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
-        return Less(parameter0, input) ? input : (REAL_VALUE)0.0f;
+        return Less(parameter0, input) ? input : 0.0f;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
     if (activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
-        return Above(input, parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -parameter0)
-            : (Below(input, -parameter1) ? Scaled(input, (REAL_VALUE)1.0f, parameter0) : (REAL_VALUE)0.0f);
+        return Above(input, parameter1) ? Scaled(input, 1.0f, -parameter0)
+            : (Below(input, -parameter1) ? Scaled(input, 1.0f, parameter0) : 0.0f);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
     if (activation.x == 128)  // ACTIVATION_CELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
+        return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
     if (activation.x == 157)  // ACTIVATION_GELU
@@ -752,13 +733,11 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 
 bool InOutputPaddingAny(List at)
 {
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
     bool result = false;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
-        result = result || Entry(at, d + 2) >= Entry(ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH), d + 2)
-            - Entry(ListOf(outputPadding[0], outputPadding[1], OUTPUT_PADDING_LENGTH), d);
+    for (int d = 0; d < DIMS_BOUND; d++)
+        result = result || Entry(at, d + 2) >= ENTRY_OF(outputSizes, OUTPUT_SIZES_LENGTH, d + 2)
+            - ENTRY_OF(outputPadding, OUTPUT_PADDING_LENGTH, d);
     return result;
 }
 
@@ -779,31 +758,29 @@ int InputChannel(List at, int k)
 List StridedPosition(List at, List w)
 {
     List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
+    result.length = max(DIMS_BOUND, 0);
     [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Entry(at, d + 2) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
-            - Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
+    for (int d = 0; d < DIMS_BOUND; d++)
+        result.entries[d] = Entry(at, d + 2) + ENTRY_OF(startPadding, START_PADDING_LENGTH, d)
+            - Entry(w, d) * ENTRY_OF(dilations, DILATIONS_LENGTH, d);
     return result;
-}
-
-int PositionChoice(List at, int d, List w)
-{
-    if (IS_FORWARD_BOUND)
-        return Entry(at, d + 2) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
-            + Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
-            - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
-    return FloorQuotientBy(Entry(StridedPosition(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
-        Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d));
 }
 
 List Position(List at, List w)
 {
     List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
+    result.length = max(DIMS_BOUND, 0);
     [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = PositionChoice(at, d, w);
+    for (int d = 0; d < DIMS_BOUND; d++)
+    {
+        if (IS_FORWARD_BOUND)
+            result.entries[d] = Entry(at, d + 2) * ENTRY_OF(strides, STRIDES_LENGTH, d)
+                + Entry(w, d) * ENTRY_OF(dilations, DILATIONS_LENGTH, d)
+                - ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
+        else
+            result.entries[d] = FloorQuotientBy(Entry(StridedPosition(at, w), d), ENTRY_OF(strides, STRIDES_LENGTH, d),
+                ENTRY_OF(stridesReciprocals, STRIDES_LENGTH, d));
+    }
     return result;
 }
 
@@ -814,35 +791,31 @@ List FilterChoice(List at, int k)
     return ListOf(int4(InputChannel(at, k), Entry(Channel(at), 1), 0, 0), 0, 2);
 }
 
-int FilterOffsetChoice(int d, List w)
-{
-    if (IS_CONVOLUTION_BOUND)
-        return Entry(ListOf(window[0], window[1], WINDOW_LENGTH), d) - 1 - Entry(w, d);
-    return Entry(w, d);
-}
-
 List FilterOffset(List w)
 {
     List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
+    result.length = max(DIMS_BOUND, 0);
     [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = FilterOffsetChoice(d, w);
+    for (int d = 0; d < DIMS_BOUND; d++)
+    {
+        if (IS_CONVOLUTION_BOUND)
+            result.entries[d] = ENTRY_OF(window, WINDOW_LENGTH, d) - 1 - Entry(w, d);
+        else
+            result.entries[d] = Entry(w, d);
+    }
     return result;
 }
 
-REAL_VALUE Filter(List at, int k, List w) { return (REAL_VALUE)ReadFilter(Join(FilterChoice(at, k), FilterOffset(w))); }
+float Filter(List at, int k, List w) { return ReadFilter(Join(FilterChoice(at, k), FilterOffset(w))); }
 
 bool ReadsInputAll(List w, List at)
 {
     const List list1 = StridedPosition(at, w);
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
     bool result = true;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
-        result = result && FloorRemainderBy(Entry(list1, d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
-            Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)) == 0;
+    for (int d = 0; d < DIMS_BOUND; d++)
+        result = result && FloorRemainderBy(Entry(list1, d), ENTRY_OF(strides, STRIDES_LENGTH, d),
+            ENTRY_OF(stridesReciprocals, STRIDES_LENGTH, d)) == 0;
     return result;
 }
 
@@ -852,14 +825,12 @@ bool ReadsInput(List at, List w)
         && (IS_FORWARD_BOUND || ReadsInputAll(w, at));
 }
 
-REAL_VALUE Total(List at)
+float Total(List at)
 {
-    const int kFirst = 0;
-    const int kLast = inputs;
     const List wLast = ListOf(window[0], window[1], WINDOW_LENGTH);
     const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_ROW;
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     List w = wFirst;
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
@@ -869,10 +840,10 @@ REAL_VALUE Total(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             [loop]
-            for (int k = kFirst; k < kLast; k++)
+            for (int k = 0; k < inputs; k++)
             {
                 if (ReadsInput(at, w))
-                    result += (REAL_VALUE)ReadInput(Join(ListOf(int4(Entry(at, 0), InputChannel(at, k), 0, 0), 0, 2),
+                    result += ReadInput(Join(ListOf(int4(Entry(at, 0), InputChannel(at, k), 0, 0), 0, 2),
                         Position(at, w))) * Filter(at, k, w);
             }
         }
@@ -880,10 +851,10 @@ REAL_VALUE Total(List at)
     return result;
 }
 
-REAL_VALUE OutputChoice(List at)
+float OutputChoice(List at)
 {
     if (InOutputPadding(at))
-        return (REAL_VALUE)0.0f;
+        return 0.0f;
     return Total(at);
 }
 
@@ -893,18 +864,11 @@ List PickList(int d, int i)
     result.length = BIAS_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(biasSizes, BIAS_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-REAL_VALUE Pick(int d, int i) { return (REAL_VALUE)ReadBias(PickList(d, i)); }
-
-REAL_VALUE OutputChoice2(List at)
-{
-    if (BIAS_PRESENT)
-        return Pick(1, Entry(at, 1));
-    return (REAL_VALUE)0.0f;
-}
+float Pick(int d, int i) { return ReadBias(PickList(d, i)); }
 
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
@@ -917,7 +881,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -927,9 +891,9 @@ List Numbered(uint number)
 
 #if PASS >= 1
 // Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, float total)
+float Finished(List at, float total)
 {
-    return (OUTPUT_VALUE)Activate((InOutputPadding(at) ? (REAL_VALUE)0.0f : total) + OutputChoice2(at), 0);
+    return Activate((InOutputPadding(at) ? 0.0f : total) + (BIAS_PRESENT ? Pick(1, Entry(at, 1)) : 0.0f), 0);
 }
 #endif
 
@@ -963,7 +927,7 @@ static int phaseTaps[WINDOW_RANK];  // of the block's phase
 // Whether a tap of the window belongs to the block's phase
 bool IsInPhase(int axis, int tap) { return PhasesAlong(axis) == 1 || tap < phaseTaps[axis]; }
 
-float TermOf(INPUT_VALUE stored)
+float TermOf(float stored)
 {
     const float element = (float)stored;
     return element;
@@ -980,7 +944,7 @@ float With(float result, float term, float weight)
 void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * WINDOW_VECTOR],
     out bool isThere[vectors])
 {
-    INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    float elements[vectors * WINDOW_VECTOR];
     const bool isRow = isInside && (uint)y < windowAxes[yAxis].limit;
     base += (uint)clamp(y, 0, (int)windowAxes[yAxis].limit - 1) * windowAxes[yAxis].stride;
     int n;
@@ -990,12 +954,12 @@ void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * 
         const uint offset = base + (uint)clamp(x, 0, (int)windowAxes[xAxis].limit - vectorColumns)
             * windowAxes[xAxis].stride;
         isThere[n] = isRow && (uint)x < windowAxes[xAxis].limit;
-        vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
+        vector<float, WINDOW_VECTOR> some = (float)0;
         if (isInside)
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
-            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
+            some = (vector<float, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
 #endif
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)
@@ -1007,7 +971,7 @@ void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * 
         terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
 }
 
-void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+void StoreOutputVector(uint offset, vector<float, OUTPUT_VECTOR> elements)
 {
 #if OUTPUT_VECTOR == 1
     StoreOutput(offset, elements[0]);
@@ -1023,7 +987,8 @@ void FoldBlock(uint group, uint thread)
     int n, first[WINDOW_RANK];
     List at = Numbered(number);
     at.entries[1] *= BLOCK_CHANNELS;
-    const uint row = (uint)at.entries[1], channelGroup = DivideBySize(row, layerSizes[WINDOW_RANK]);
+    const uint row = (uint)at.entries[1], channelGroup =
+        DivideBySize(row, layerSizes[WINDOW_RANK].size, layerSizes[WINDOW_RANK].reciprocal);
     uint weightsStart = channelGroup * weightsGroupStep
         + (row - channelGroup * layerSizes[WINDOW_RANK].size) * weightsRowStep;
     const uint start = (uint)at.entries[0] * batchStep + channelGroup * channels * channelStep;
@@ -1054,7 +1019,8 @@ void FoldBlock(uint group, uint thread)
         [unroll]
         for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
+            const uint above = DivideBySize(channel, layerSizes[d].size, layerSizes[d].reciprocal),
+                tap = channel - above * layerSizes[d].size;
             const uint position = (uint)first[d] + tap * (uint)windowAxes[d].tap;
             channel = above;
             isInside = isInside && position < windowAxes[d].limit && IsInPhase(d, (int)tap);
@@ -1135,7 +1101,7 @@ void FoldBlock(uint group, uint thread)
             || (uint)element.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
         const uint offset = OffsetInOutput(element);
-        vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+        vector<float, OUTPUT_VECTOR> elements;
         float some[OUTPUT_VECTOR];  // what is in registers cannot be indexed by a variable
         [unroll]
         for (int m = 0; m < BLOCK; m++)
@@ -1162,7 +1128,7 @@ List PositionOf(uint number, uint y, uint x)
     [unroll]
     for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);
         rest = above;
     }
@@ -1400,7 +1366,7 @@ void StoreFour(uint part, uint number, uint y, uint x, uint end, Four four, floa
 #if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
-    vector<OUTPUT_VALUE, 4> elements;
+    vector<float, 4> elements;
     uint e;
     [unroll]
     for (e = 0; e < 4; e++)
@@ -1970,10 +1936,11 @@ void Contract(uint item, uint thread)
         return;
     // Groups that compute the same tile of several matrices run one after another: those of phases interleave in the
     // output, whose cache lines fill up while they are cached.
-    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
+    const uint above = DivideBySize(item, walk[1].size, walk[1].reciprocal), number = item - above * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0].size, walk[0].reciprocal) : 0,
+        tile = above - part * walk[0].size;
 
-    const uint down = DivideBySize(tile, walk[2]);
+    const uint down = DivideBySize(tile, walk[2].size, walk[2].reciprocal);
     const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     EnterPhase(number);
@@ -2084,7 +2051,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Activate(OutputChoice(at) + OutputChoice2(at), 0));
+    WriteOutput(at, Activate(OutputChoice(at) + (BIAS_PRESENT ? Pick(1, Entry(at, 1)) : 0.0f), 0));
 #endif
 #endif
 }

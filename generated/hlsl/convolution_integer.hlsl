@@ -4,8 +4,7 @@
 // DML_OPERATOR_CONVOLUTION_INTEGER: Convolves an integer input with an integer filter, after subtracting the zero
 // points of both.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... convolution_integer.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... convolution_integer.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -92,17 +91,16 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define INT8 uint, 8, int
+#define INT32 int, 32, int
+#define UINT8 uint, 8, uint
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
@@ -117,10 +115,6 @@
 #define FILTER_ZERO_POINT_BITS BITS(FILTER_ZERO_POINT_TYPE)
 #define FILTER_ZERO_POINT_VALUE VALUE(FILTER_ZERO_POINT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -258,13 +252,11 @@ struct WindowAxis
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -278,6 +270,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -313,7 +308,7 @@ int FloorQuotient(int a, int b)
 int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+    return (int)DivideBySize((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
@@ -374,14 +369,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -412,10 +407,7 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
@@ -426,9 +418,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 }
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
-    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(OffsetOf(Clamped(at, inputZeroPointSizes,
-        INPUT_ZERO_POINT_SIZES_LENGTH), inputZeroPointStrides, INPUT_ZERO_POINT_SIZES_LENGTH))
-        : (INPUT_ZERO_POINT_VALUE)0;
+    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
 }
 
 FILTER_VALUE LoadFilter(uint offset)
@@ -439,7 +430,7 @@ FILTER_VALUE LoadFilter(uint offset)
 }
 FILTER_VALUE ReadFilter(List at)
 {
-    return LoadFilter(OffsetOf(Clamped(at, filterSizes, FILTER_SIZES_LENGTH), filterStrides, FILTER_SIZES_LENGTH));
+    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
@@ -451,15 +442,17 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 }
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
-    return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(OffsetOf(Clamped(at, filterZeroPointSizes,
-        FILTER_ZERO_POINT_SIZES_LENGTH), filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH))
-        : (FILTER_ZERO_POINT_VALUE)0;
+    return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes,
+        filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH)) : (FILTER_ZERO_POINT_VALUE)0;
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, int value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, int entry)
+{
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+}
 
 List Channel(List at)
 {
@@ -476,12 +469,11 @@ int InputChannel(List at, int k)
 List Position(List at, List w)
 {
     List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
+    result.length = max(DIMS_BOUND, 0);
     [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Entry(at, d + 2) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
-            + Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
-            - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+    for (int d = 0; d < DIMS_BOUND; d++)
+        result.entries[d] = Entry(at, d + 2) * ENTRY_OF(strides, STRIDES_LENGTH, d)
+            + Entry(w, d) * ENTRY_OF(dilations, DILATIONS_LENGTH, d) - ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
     return result;
 }
 
@@ -491,8 +483,7 @@ List PickList(int d, int i)
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1],
-            INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -519,8 +510,7 @@ List PickList2(int d, int i)
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < FILTER_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1],
-            FILTER_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -542,8 +532,6 @@ bool ReadsInput(List at, List w)
 
 int64_t Exact(List at)
 {
-    const int kFirst = 0;
-    const int kLast = inputs;
     const List wLast = ListOf(window[0], window[1], WINDOW_LENGTH);
     const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_ROW;
@@ -557,7 +545,7 @@ int64_t Exact(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             [loop]
-            for (int k = kFirst; k < kLast; k++)
+            for (int k = 0; k < inputs; k++)
             {
                 if (ReadsInput(at, w))
                     result += Value(at, k, w) * Weight(at, k, w);
@@ -574,23 +562,8 @@ List OutputList(List at)
     [unroll]
     for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
         result.entries[v2] = v2 == min(FILTER_ZERO_POINT_SIZES_LENGTH - 1, 1)
-            && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), v2) != 1
-            ? Entry(at, 1) : 0;
+            && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, v2) != 1 ? Entry(at, 1) : 0;
     return result;
-}
-
-int OutputChoice(List at)
-{
-    if (FILTER_ZERO_POINT_PRESENT)
-        return (int)ReadFilterZeroPoint(OutputList(at));
-    return 0;
-}
-
-int OutputChoice2()
-{
-    if (INPUT_ZERO_POINT_PRESENT)
-        return (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH));
-    return 0;
 }
 
 #ifdef DIMENSION_ORDER
@@ -604,7 +577,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -613,12 +586,15 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return OutputChoice(at); }
+int LeftZeroPoint(List at) { return FILTER_ZERO_POINT_PRESENT ? (int)ReadFilterZeroPoint(OutputList(at)) : 0; }
 
-int RightZeroPoint(List at) { return OutputChoice2(); }
+int RightZeroPoint(List at)
+{
+    return INPUT_ZERO_POINT_PRESENT ? (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH)) : 0;
+}
 
 // Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, int total) { return (OUTPUT_VALUE)total; }
+int Finished(List at, int total) { return (int)total; }
 #endif
 
 #if PASS == 1
@@ -691,7 +667,7 @@ void FetchRow(bool isInside, uint base, int y, int x, int less, out int terms[ve
         terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) - less : 0;
 }
 
-void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+void StoreOutputVector(uint offset, vector<int, OUTPUT_VECTOR> elements)
 {
 #if OUTPUT_VECTOR == 1
     StoreOutput(offset, elements[0]);
@@ -707,7 +683,8 @@ void FoldBlock(uint group, uint thread)
     int n, first[WINDOW_RANK];
     List at = Numbered(number);
     at.entries[1] *= BLOCK_CHANNELS;
-    const uint row = (uint)at.entries[1], channelGroup = DivideBySize(row, layerSizes[WINDOW_RANK]);
+    const uint row = (uint)at.entries[1], channelGroup =
+        DivideBySize(row, layerSizes[WINDOW_RANK].size, layerSizes[WINDOW_RANK].reciprocal);
     uint weightsStart = channelGroup * weightsGroupStep
         + (row - channelGroup * layerSizes[WINDOW_RANK].size) * weightsRowStep;
     const uint start = (uint)at.entries[0] * batchStep + channelGroup * channels * channelStep;
@@ -739,7 +716,8 @@ void FoldBlock(uint group, uint thread)
         [unroll]
         for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
+            const uint above = DivideBySize(channel, layerSizes[d].size, layerSizes[d].reciprocal),
+                tap = channel - above * layerSizes[d].size;
             const uint position = (uint)first[d] + tap * (uint)windowAxes[d].tap;
             channel = above;
             isInside = isInside && position < windowAxes[d].limit && IsInPhase(d, (int)tap);
@@ -813,7 +791,7 @@ void FoldBlock(uint group, uint thread)
             || (uint)element.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
         const uint offset = OffsetInOutput(element);
-        vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+        vector<int, OUTPUT_VECTOR> elements;
         int some[OUTPUT_VECTOR];  // what is in registers cannot be indexed by a variable
         [unroll]
         for (int m = 0; m < BLOCK; m++)
@@ -840,7 +818,7 @@ List PositionOf(uint number, uint y, uint x)
     [unroll]
     for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);
         rest = above;
     }
@@ -1079,7 +1057,7 @@ void StoreFour(uint part, uint number, uint y, uint x, uint end, Four four, int4
 #if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
-    vector<OUTPUT_VALUE, 4> elements;
+    vector<int, 4> elements;
     uint e;
     [unroll]
     for (e = 0; e < 4; e++)
@@ -1708,10 +1686,11 @@ void Contract(uint item, uint thread)
         return;
     // Groups that compute the same tile of several matrices run one after another: those of phases interleave in the
     // output, whose cache lines fill up while they are cached.
-    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
+    const uint above = DivideBySize(item, walk[1].size, walk[1].reciprocal), number = item - above * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0].size, walk[0].reciprocal) : 0,
+        tile = above - part * walk[0].size;
 
-    const uint down = DivideBySize(tile, walk[2]);
+    const uint down = DivideBySize(tile, walk[2].size, walk[2].reciprocal);
     const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     EnterPhase(number);
@@ -1796,7 +1775,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Exact(at));
+    WriteOutput(at, (int)Exact(at));
 #endif
 #endif
 }

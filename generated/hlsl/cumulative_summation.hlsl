@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_CUMULATIVE_SUMMATION: Adds along one axis and writes each sum on the way.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... cumulative_summation.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... cumulative_summation.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // A line runs along the axis and is cut into segments of equal length, the last of which may be shorter. Where there
@@ -25,17 +24,16 @@
 //
 // Dispatch groupColumns x rows groups, enough to cover `count` segments, LINES per group.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, float
+#define FLOAT32 float, float
+#define INT32 int, int
+#define INT64 int64_t, int64_t
+#define UINT32 uint, uint
+#define UINT64 uint64_t, uint64_t
+#define STORED_OF(stored, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
@@ -71,18 +69,15 @@ typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
 
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
-
 struct Position
 {
-    uint input;
-    uint output;
+    uint input, output;
 };
 
 // Where an item starts
@@ -92,7 +87,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.input += coordinate * dimensions[d].inputStride;
         position.output += coordinate * dimensions[d].outputStride;
@@ -115,15 +110,11 @@ void Load(uint offset, out INPUT_VALUE values[VECTOR])
 
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 }
 
 static const INPUT_VALUE IDENTITY = (INPUT_VALUE)0;
@@ -165,7 +156,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const uint lane = thread / LINES;
     const uint lanes = NUM_THREADS / LINES;
     const bool stores = begins + thread % LINES < count;
-    const uint segment = item - DivideBySize(item, dimensions[RANK - 1]) * dimensions[RANK - 1].size;
+    const uint segment = item - DivideBySize(item, dimensions[RANK - 1].size, dimensions[RANK - 1].reciprocal)
+        * dimensions[RANK - 1].size;
     const uint segmentEnd = min(segmentLength, length - segment * segmentLength);
     const Position position = Locate(item);
     const uint from = position.input + inputStart;

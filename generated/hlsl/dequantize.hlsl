@@ -4,8 +4,7 @@
 // DML_OPERATOR_DEQUANTIZE: Subtracts a zero point and multiplies by a scale, element by element, with one scale for
 // each block of elements.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... dequantize.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... dequantize.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -34,20 +33,19 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT4 uint, 4, 0, int, (-7-1), 7
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define UINT4 uint, 4, 0, uint, 0, 15
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT4 uint, 4, int
+#define INT8 uint, 8, int
+#define UINT4 uint, 4, uint
+#define UINT8 uint, 8, uint
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
@@ -59,10 +57,6 @@
 #define QUANTIZATION1_BITS BITS(QUANTIZATION1_TYPE)
 #define QUANTIZATION1_VALUE VALUE(QUANTIZATION1_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
@@ -89,13 +83,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -110,6 +102,9 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
+
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
 
@@ -117,7 +112,7 @@ int Entry(List list, int index) { return index >= 0 && index < list.length ? lis
 int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+    return (int)DivideBySize((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 // The offset of a coordinate
@@ -130,14 +125,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // The bit pattern of a number.
@@ -178,10 +173,7 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 QUANTIZATION0_VALUE LoadQuantization0(uint offset)
 {
@@ -196,8 +188,8 @@ QUANTIZATION0_VALUE LoadQuantization0(uint offset)
 }
 QUANTIZATION0_VALUE ReadQuantization0(List at)
 {
-    return QUANTIZATION0_PRESENT ? LoadQuantization0(OffsetOf(Clamped(at, quantization0Sizes,
-        QUANTIZATION0_SIZES_LENGTH), quantization0Strides, QUANTIZATION0_SIZES_LENGTH)) : (QUANTIZATION0_VALUE)0;
+    return QUANTIZATION0_PRESENT ? LoadQuantization0(ClampedOffset(at, quantization0Sizes, quantization0Strides,
+        QUANTIZATION0_SIZES_LENGTH)) : (QUANTIZATION0_VALUE)0;
 }
 
 QUANTIZATION1_VALUE LoadQuantization1(uint offset)
@@ -213,21 +205,17 @@ QUANTIZATION1_VALUE LoadQuantization1(uint offset)
 }
 QUANTIZATION1_VALUE ReadQuantization1(List at)
 {
-    return QUANTIZATION1_PRESENT ? LoadQuantization1(OffsetOf(Clamped(at, quantization1Sizes,
-        QUANTIZATION1_SIZES_LENGTH), quantization1Strides, QUANTIZATION1_SIZES_LENGTH)) : (QUANTIZATION1_VALUE)0;
+    return QUANTIZATION1_PRESENT ? LoadQuantization1(ClampedOffset(at, quantization1Sizes, quantization1Strides,
+        QUANTIZATION1_SIZES_LENGTH)) : (QUANTIZATION1_VALUE)0;
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreOutput(uint offset, float values[VECTOR])
 {
-#if VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
@@ -238,16 +226,16 @@ List Block(List at)
     result.length = INPUT_SIZES_LENGTH;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = FloorQuotientBy(Entry(at, d), Entry(ListOf(blocks[0], blocks[1], BLOCKS_LENGTH), d),
-            Entry(ListOf(blocksReciprocals[0], blocksReciprocals[1], BLOCKS_LENGTH), d));
+        result.entries[d] = FloorQuotientBy(Entry(at, d), ENTRY_OF(blocks, BLOCKS_LENGTH, d),
+            ENTRY_OF(blocksReciprocals, BLOCKS_LENGTH, d));
     return result;
 }
 
-REAL_VALUE Zero(List at)
+float Zero(List at)
 {
     if (IS_SCALE_ZERO_POINT_BOUND)
-        return Convert(ReadQuantization1(Block(at)), (REAL_VALUE)0);
-    return (REAL_VALUE)0.0f;
+        return Convert(ReadQuantization1(Block(at)), (float)0);
+    return 0.0f;
 }
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
@@ -260,7 +248,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -274,15 +262,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List position = Numbered(first + VECTOR * item);
-    OUTPUT_VALUE result[VECTOR];
+    float result[VECTOR];
     [unroll]
     for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
         List at = position;
         at.entries[DIMENSION_AT(RANK - 1)] += (int)inVector;
 #if PASS == 0  // OutputTensor
-        result[inVector] = (OUTPUT_VALUE)((Convert((int)ReadInput(at), (REAL_VALUE)0) - Zero(at))
-            * (REAL_VALUE)ReadQuantization0(Block(at)));
+        result[inVector] = (Convert((int)ReadInput(at), (float)0) - Zero(at)) * (float)ReadQuantization0(Block(at));
 #endif
     }
 #if PASS == 0

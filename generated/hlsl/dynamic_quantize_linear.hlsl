@@ -4,8 +4,7 @@
 // DML_OPERATOR_DYNAMIC_QUANTIZE_LINEAR: Finds the scale and the zero point that cover all values of the input, and
 // quantizes the input with them.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... dynamic_quantize_linear.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... dynamic_quantize_linear.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
@@ -36,43 +35,37 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, int, (-127-1), 127
+#define UINT8 uint, 8, uint, 0, 255
+#define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value, lowest, highest) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST_OF(stored, bits, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
+#define HIGHEST_OF(stored, bits, value, lowest, highest) highest
 #define HIGHEST(type) HIGHEST_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
 #define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
-#define OUTPUT_SCALE_VALUE VALUE(OUTPUT_SCALE_TYPE)
 #define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef OUTPUT_STORED OutputElements;
 
 // The totals of a row, or of a part of it
-struct State { REAL_VALUE total0, total1; };
+struct State { float total0, total1; };
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
@@ -99,13 +92,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
@@ -269,9 +260,9 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
+OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
-void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value) { outputScaleTensor[offset] = (OUTPUT_SCALE_STORED)value; }
+void StoreOutputScale(uint offset, float value) { outputScaleTensor[offset] = (OUTPUT_SCALE_STORED)value; }
 
 void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 {
@@ -287,10 +278,7 @@ void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 
 struct Position
 {
-    uint input;
-    uint output;
-    uint outputScale;
-    uint outputZeroPoint;
+    uint input, output, outputScale, outputZeroPoint;
 };
 
 // Where a row starts
@@ -300,7 +288,7 @@ Position LocateRow(uint item)
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d].size, keptLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
         position.input += coordinate * keptLoops[d].inputStride;
         position.output += coordinate * keptLoops[d].outputStride;
@@ -318,7 +306,7 @@ Position LocateVector(uint item)
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d].size, rowLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
         position.input += coordinate * rowLoops[d].inputStride;
         position.output += coordinate * rowLoops[d].outputStride;
@@ -337,7 +325,7 @@ void LoadInputElements(uint offset, out float values[VECTOR])
         const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -359,17 +347,17 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
 State Neutral()
 {
     State state = (State)0;
-    state.total0 = (REAL_VALUE)asfloat(0x7f800000u);
-    state.total1 = (REAL_VALUE)asfloat(0xff800000u);
+    state.total0 = asfloat(0x7f800000u);
+    state.total1 = asfloat(0xff800000u);
     return state;
 }
 
 // Includes an element, the one with that number in its row
 State Append(State a, float inputElement, uint place)
 {
-    const REAL_VALUE term0 = inputElement;
+    const float term0 = inputElement;
     a.total0 = Min(a.total0, term0);
-    const REAL_VALUE term1 = inputElement;
+    const float term1 = inputElement;
     a.total1 = Max(a.total1, term1);
     return a;
 }
@@ -475,19 +463,19 @@ void WorkOnRows(uint number, uint thread)
     return;
 #endif
 
-    const float rowLow = Min(totals.total0, (REAL_VALUE)0.0f);
-    const float rowHigh = Max(totals.total1, (REAL_VALUE)0.0f);
+    const float rowLow = Min(totals.total0, 0.0f);
+    const float rowHigh = Max(totals.total1, 0.0f);
     const float rowScale = Less(rowLow, rowHigh) ? Divide(rowHigh - rowLow,
-        Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (REAL_VALUE)0)) : (REAL_VALUE)1.0f;
-    const float rowFactor = Divide((REAL_VALUE)1.0f, rowScale);
-    const float row4 = Convert((int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
-        - Divide(rowLow, rowScale))), (REAL_VALUE)0);
+        Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (float)0)) : 1.0f;
+    const float rowFactor = Divide(1.0f, rowScale);
+    const float row4 = Convert((int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (float)0)
+        - Divide(rowLow, rowScale))), (float)0);
 
     if (lane == 0 && part == 0)
     {
-        StoreOutputScale(row.outputScale, (OUTPUT_SCALE_VALUE)rowScale);
+        StoreOutputScale(row.outputScale, rowScale);
         StoreOutputZeroPoint(row.outputZeroPoint,
-            (OUTPUT_ZERO_POINT_VALUE)(int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
+            (OUTPUT_ZERO_POINT_VALUE)(int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (float)0)
             - Divide(rowLow, rowScale))));
     }
 

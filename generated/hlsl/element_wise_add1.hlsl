@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ELEMENT_WISE_ADD1: Adds the elements of each pair, and may apply an activation to the sums.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_add1.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_add1.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -32,28 +31,19 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 11
+#define FLOAT32 float, 24
+#define STORED_OF(stored, significand) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND_OF(stored, significand) significand  // its bits, of a float
 #define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_SIGNIFICAND SIGNIFICAND(A_TYPE)
-#define A_VALUE VALUE(A_TYPE)
 #define B_STORED STORED(B_TYPE)
 #define B_SIGNIFICAND SIGNIFICAND(B_TYPE)
-#define B_VALUE VALUE(B_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 typedef vector<A_STORED, A_VECTOR> AElements;
 typedef vector<B_STORED, B_VECTOR> BElements;
@@ -80,13 +70,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
@@ -404,13 +392,13 @@ float Tanh(float x)
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.
-REAL_VALUE Activate(REAL_VALUE input, int number)
+float Activate(float input, int number)
 {
     const int4 activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
     const float parameter0 = asfloat(activation.y), parameter1 = asfloat(activation.z);
 #if ACTIVATION_KINDS >> 0 & 1
     if (activation.x == 35)  // ACTIVATION_ELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input);
+        return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
     if (activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
@@ -422,7 +410,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
     if (activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * input;
+        return LessOrEqual(0.0f, input) ? input : parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
     if (activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
@@ -434,11 +422,11 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
     if (activation.x == 44)  // ACTIVATION_RELU
-        return Max(input, (REAL_VALUE)0.0f);
+        return Max(input, 0.0f);
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
     if (activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-        return parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input));
+        return parameter1 * (Less(0.0f, input) ? input : parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
     if (activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
@@ -446,7 +434,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
     if (activation.x == 47)  // ACTIVATION_SIGMOID
-        return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
+        return Quotient(1.0f, 1.0f + Exp(-input));
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
     if (activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
@@ -454,7 +442,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
     if (activation.x == 50)  // ACTIVATION_SOFTSIGN
-        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
+        return IsInfinity(input) ? Sign(input) : Quotient(input, 1.0f + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
     if (activation.x == 51)  // ACTIVATION_TANH
@@ -462,16 +450,16 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
     if (activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
-        return Less(parameter0, input) ? input : (REAL_VALUE)0.0f;
+        return Less(parameter0, input) ? input : 0.0f;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
     if (activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
-        return Above(input, parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -parameter0)
-            : (Below(input, -parameter1) ? Scaled(input, (REAL_VALUE)1.0f, parameter0) : (REAL_VALUE)0.0f);
+        return Above(input, parameter1) ? Scaled(input, 1.0f, -parameter0)
+            : (Below(input, -parameter1) ? Scaled(input, 1.0f, parameter0) : 0.0f);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
     if (activation.x == 128)  // ACTIVATION_CELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
+        return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
     if (activation.x == 157)  // ACTIVATION_GELU
@@ -482,9 +470,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 
 struct Position
 {
-    uint a;
-    uint b;
-    uint output;
+    uint a, b, output;
 };
 
 // Where an item starts
@@ -494,7 +480,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.a += coordinate * dimensions[d].aStride;
         position.b += coordinate * dimensions[d].bStride;
@@ -504,7 +490,7 @@ Position Locate(uint item)
     return position;
 }
 
-void LoadAElements(uint offset, out A_VALUE values[VECTOR])
+void LoadAElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += A_VECTOR)
@@ -512,11 +498,11 @@ void LoadAElements(uint offset, out A_VALUE values[VECTOR])
         const AElements elements = aTensor[(offset + (A_SINGLE ? 0 : k * aStep)) / A_VECTOR];
         [unroll]
         for (uint l = 0; l < A_VECTOR; l++)
-            values[k + l] = (A_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
-void LoadBElements(uint offset, out B_VALUE values[VECTOR])
+void LoadBElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += B_VECTOR)
@@ -524,24 +510,20 @@ void LoadBElements(uint offset, out B_VALUE values[VECTOR])
         const BElements elements = bTensor[(offset + (B_SINGLE ? 0 : k * bStep)) / B_VECTOR];
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (B_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, float values[VECTOR])
 {
-#if VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 }
 
-OUTPUT_VALUE Compute(REAL_VALUE a, REAL_VALUE b) { return (OUTPUT_VALUE)Activate(a + b, 0); }
+float Compute(float a, float b) { return Activate(a + b, 0); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -551,8 +533,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
 
     Position positions[VECTORS];
-    A_VALUE a[VECTORS][VECTOR];
-    B_VALUE b[VECTORS][VECTOR];
+    float a[VECTORS][VECTOR];
+    float b[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
@@ -569,7 +551,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        float values[VECTOR];
         [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(A_TRANSPOSED ? a[k][u] : a[u][k], B_TRANSPOSED ? b[k][u] : b[u][k]);

@@ -4,8 +4,7 @@
 // DML_OPERATOR_ELEMENT_WISE_ATAN_YX: Computes the angle of each point (x, y) from the x axis, in radians and by
 // quadrant.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_atan_yx.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_atan_yx.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -31,28 +30,19 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 11
+#define FLOAT32 float, 24
+#define STORED_OF(stored, significand) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND_OF(stored, significand) significand  // its bits, of a float
 #define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_SIGNIFICAND SIGNIFICAND(A_TYPE)
-#define A_VALUE VALUE(A_TYPE)
 #define B_STORED STORED(B_TYPE)
 #define B_SIGNIFICAND SIGNIFICAND(B_TYPE)
-#define B_VALUE VALUE(B_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 typedef vector<A_STORED, A_VECTOR> AElements;
 typedef vector<B_STORED, B_VECTOR> BElements;
@@ -78,13 +68,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
@@ -196,9 +184,7 @@ float Atan2(float y, float x)
 
 struct Position
 {
-    uint a;
-    uint b;
-    uint output;
+    uint a, b, output;
 };
 
 // Where an item starts
@@ -208,7 +194,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.a += coordinate * dimensions[d].aStride;
         position.b += coordinate * dimensions[d].bStride;
@@ -218,7 +204,7 @@ Position Locate(uint item)
     return position;
 }
 
-void LoadAElements(uint offset, out A_VALUE values[VECTOR])
+void LoadAElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += A_VECTOR)
@@ -226,11 +212,11 @@ void LoadAElements(uint offset, out A_VALUE values[VECTOR])
         const AElements elements = aTensor[(offset + (A_SINGLE ? 0 : k * aStep)) / A_VECTOR];
         [unroll]
         for (uint l = 0; l < A_VECTOR; l++)
-            values[k + l] = (A_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
-void LoadBElements(uint offset, out B_VALUE values[VECTOR])
+void LoadBElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += B_VECTOR)
@@ -238,24 +224,20 @@ void LoadBElements(uint offset, out B_VALUE values[VECTOR])
         const BElements elements = bTensor[(offset + (B_SINGLE ? 0 : k * bStep)) / B_VECTOR];
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (B_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, float values[VECTOR])
 {
-#if VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 }
 
-OUTPUT_VALUE Compute(REAL_VALUE a, REAL_VALUE b) { return (OUTPUT_VALUE)Atan2(a, b); }
+float Compute(float a, float b) { return Atan2(a, b); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -265,8 +247,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
 
     Position positions[VECTORS];
-    A_VALUE a[VECTORS][VECTOR];
-    B_VALUE b[VECTORS][VECTOR];
+    float a[VECTORS][VECTOR];
+    float b[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
@@ -283,7 +265,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        float values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(A_TRANSPOSED ? a[k][u] : a[u][k], B_TRANSPOSED ? b[k][u] : b[u][k]);

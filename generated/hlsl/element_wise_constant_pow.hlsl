@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ELEMENT_WISE_CONSTANT_POW: Raises all elements to the same power.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_constant_pow.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_constant_pow.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -32,23 +31,22 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, 11, float
+#define FLOAT32 float, 32, 24, float
+#define INT8 uint, 8, 0, int
+#define INT16 int16_t, 16, 0, int
+#define INT32 int, 32, 0, int
+#define UINT8 uint, 8, 0, uint
+#define UINT16 uint16_t, 16, 0, uint
+#define UINT32 uint, 32, 0, uint
+#define STORED_OF(stored, bits, significand, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, significand, value) bits
 #define BITS(type) BITS_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND_OF(stored, bits, significand, value) significand  // its bits, of a float
 #define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, significand, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
@@ -59,14 +57,7 @@
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-#if INPUT_BITS < 16
-typedef INPUT_STORED InputElements;
-#else
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-#endif
+typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
 #else
@@ -94,13 +85,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
@@ -595,8 +584,7 @@ uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, 
 
 struct Position
 {
-    uint input;
-    uint output;
+    uint input, output;
 };
 
 // Where an item starts
@@ -606,7 +594,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.input += coordinate * dimensions[d].inputStride;
         position.output += coordinate * dimensions[d].outputStride;
@@ -638,8 +626,7 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
 
 void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if VECTOR == 1
-#if OUTPUT_BITS < 16
+#if VECTOR == 1 && OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -648,11 +635,7 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#endif
-#else
-#if OUTPUT_BITS < 16
+#elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -665,13 +648,11 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
-#endif
 }
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    return PowerBy(HAS_SCALE_BIAS_BOUND ? Scaled(input, (REAL_VALUE)scaleBiasScale, (REAL_VALUE)scaleBiasBias) : input,
-        (REAL_VALUE)exponent);
+    return PowerBy(HAS_SCALE_BIAS_BOUND ? Scaled(input, scaleBiasScale, scaleBiasBias) : input, exponent);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

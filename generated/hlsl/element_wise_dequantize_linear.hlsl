@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR: Subtracts a zero point from each element and multiplies by a scale.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_dequantize_linear.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_dequantize_linear.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -33,47 +32,33 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define SCALE_STORED STORED(SCALE_TYPE)
-#define SCALE_VALUE VALUE(SCALE_TYPE)
 #define ZERO_POINT_STORED STORED(ZERO_POINT_TYPE)
 #define ZERO_POINT_BITS BITS(ZERO_POINT_TYPE)
 #define ZERO_POINT_VALUE VALUE(ZERO_POINT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-#if INPUT_BITS < 16
-typedef INPUT_STORED InputElements;
-#else
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-#endif
+typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
-#if ZERO_POINT_BITS < 16
-typedef ZERO_POINT_STORED ZeroPointElements;
-#else
-typedef vector<ZERO_POINT_STORED, ZERO_POINT_VECTOR> ZeroPointElements;
-#endif
+typedef vector<ZERO_POINT_STORED, ZERO_POINT_BITS < 16 ? 1 : ZERO_POINT_VECTOR> ZeroPointElements;
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
@@ -97,13 +82,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x) { return 31 - firstbithigh(x); }
@@ -144,10 +127,7 @@ int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 struct Position
 {
-    uint input;
-    uint scale;
-    uint zeroPoint;
-    uint output;
+    uint input, scale, zeroPoint, output;
 };
 
 // Where an item starts
@@ -157,7 +137,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.input += coordinate * dimensions[d].inputStride;
         position.scale += coordinate * dimensions[d].scaleStride;
@@ -189,7 +169,7 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
     }
 }
 
-void LoadScaleElements(uint offset, out SCALE_VALUE values[VECTOR])
+void LoadScaleElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += SCALE_VECTOR)
@@ -197,7 +177,7 @@ void LoadScaleElements(uint offset, out SCALE_VALUE values[VECTOR])
         const ScaleElements elements = scaleTensor[(offset + (SCALE_SINGLE ? 0 : k * scaleStep)) / SCALE_VECTOR];
         [unroll]
         for (uint l = 0; l < SCALE_VECTOR; l++)
-            values[k + l] = (SCALE_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -223,22 +203,18 @@ void LoadZeroPointElements(uint offset, out ZERO_POINT_VALUE values[VECTOR])
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, float values[VECTOR])
 {
-#if VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 }
 
-OUTPUT_VALUE Compute(int64_t input, REAL_VALUE scale, int64_t zeroPoint)
+float Compute(int64_t input, float scale, int64_t zeroPoint)
 {
-    return (OUTPUT_VALUE)(Convert(input - (ZERO_POINT_PRESENT ? zeroPoint : (int64_t)0), (REAL_VALUE)0) * scale);
+    return Convert(input - (ZERO_POINT_PRESENT ? zeroPoint : (int64_t)0), (float)0) * scale;
 }
 
 [numthreads(NUM_THREADS, 1, 1)]
@@ -250,7 +226,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 
     Position positions[VECTORS];
     INPUT_VALUE input[VECTORS][VECTOR];
-    SCALE_VALUE scale[VECTORS][VECTOR];
+    float scale[VECTORS][VECTOR];
     ZERO_POINT_VALUE zeroPoint[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
@@ -271,7 +247,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        float values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(INPUT_TRANSPOSED ? input[k][u] : input[u][k],

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ELEMENT_WISE_ERF: Computes the Gauss error function of each element.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_erf.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_erf.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -32,25 +31,17 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 11
+#define FLOAT32 float, 24
+#define STORED_OF(stored, significand) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND_OF(stored, significand) significand  // its bits, of a float
 #define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_SIGNIFICAND SIGNIFICAND(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
@@ -76,13 +67,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
@@ -181,8 +170,7 @@ float Erf(float x)
 
 struct Position
 {
-    uint input;
-    uint output;
+    uint input, output;
 };
 
 // Where an item starts
@@ -192,7 +180,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.input += coordinate * dimensions[d].inputStride;
         position.output += coordinate * dimensions[d].outputStride;
@@ -201,7 +189,7 @@ Position Locate(uint item)
     return position;
 }
 
-void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
+void LoadInputElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
@@ -209,28 +197,20 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
         const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, float values[VECTOR])
 {
-#if VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 }
 
-OUTPUT_VALUE Compute(REAL_VALUE input)
-{
-    return (OUTPUT_VALUE)Erf(HAS_SCALE_BIAS_BOUND ? Scaled(input, (REAL_VALUE)scaleBiasScale, (REAL_VALUE)scaleBiasBias)
-        : input);
-}
+float Compute(float input) { return Erf(HAS_SCALE_BIAS_BOUND ? Scaled(input, scaleBiasScale, scaleBiasBias) : input); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -240,7 +220,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
 
     Position positions[VECTORS];
-    INPUT_VALUE input[VECTORS][VECTOR];
+    float input[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
@@ -255,7 +235,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        float values[VECTOR];
         [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(INPUT_TRANSPOSED ? input[k][u] : input[u][k]);

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ELEMENT_WISE_LOGICAL_GREATER_THAN: Returns for each pair of elements whether the left one is larger.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_logical_greater_than.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_logical_greater_than.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -31,23 +30,22 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define INT64 int64_t, 64, int64_t
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
@@ -57,21 +55,9 @@
 #define B_VALUE VALUE(B_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-#if A_BITS < 16
-typedef A_STORED AElements;
-#else
-typedef vector<A_STORED, A_VECTOR> AElements;
-#endif
-#if B_BITS < 16
-typedef B_STORED BElements;
-#else
-typedef vector<B_STORED, B_VECTOR> BElements;
-#endif
+typedef vector<A_STORED, A_BITS < 16 ? 1 : A_VECTOR> AElements;
+typedef vector<B_STORED, B_BITS < 16 ? 1 : B_VECTOR> BElements;
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
 #else
@@ -98,13 +84,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
@@ -121,9 +105,7 @@ bool Less(uint64_t a, uint64_t b) { return a < b; }
 
 struct Position
 {
-    uint a;
-    uint b;
-    uint output;
+    uint a, b, output;
 };
 
 // Where an item starts
@@ -133,7 +115,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.a += coordinate * dimensions[d].aStride;
         position.b += coordinate * dimensions[d].bStride;
@@ -185,10 +167,9 @@ void LoadBElements(uint offset, out B_VALUE values[VECTOR])
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, uint values[VECTOR])
 {
-#if VECTOR == 1
-#if OUTPUT_BITS < 16
+#if VECTOR == 1 && OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -197,11 +178,7 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#endif
-#else
-#if OUTPUT_BITS < 16
+#elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -214,10 +191,9 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
-#endif
 }
 
-OUTPUT_VALUE Compute(A_VALUE a, A_VALUE b) { return (OUTPUT_VALUE)Less(b, a); }
+uint Compute(A_VALUE a, A_VALUE b) { return (uint)Less(b, a); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -245,7 +221,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        uint values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(A_TRANSPOSED ? a[k][u] : a[u][k], B_TRANSPOSED ? b[k][u] : b[u][k]);

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ELEMENT_WISE_LOGICAL_NOT: Turns true into false and false into true.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_logical_not.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_logical_not.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -30,31 +29,19 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define UINT8 uint, 8
+#define UINT32 uint, 32
+#define STORED_OF(stored, bits) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-#if INPUT_BITS < 16
-typedef INPUT_STORED InputElements;
-#else
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-#endif
+typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
 #else
@@ -80,18 +67,15 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
 
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
-
 struct Position
 {
-    uint input;
-    uint output;
+    uint input, output;
 };
 
 // Where an item starts
@@ -101,7 +85,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.input += coordinate * dimensions[d].inputStride;
         position.output += coordinate * dimensions[d].outputStride;
@@ -110,7 +94,7 @@ Position Locate(uint item)
     return position;
 }
 
-void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
+void LoadInputElements(uint offset, out uint values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
@@ -121,20 +105,19 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
         const uint word = inputTensor[place / perWord] >> (place % perWord * INPUT_BITS);
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (l + 1))) >> (32 - INPUT_BITS);
+            values[k + l] = (uint)(word << (32 - INPUT_BITS * (l + 1))) >> (32 - INPUT_BITS);
 #else
         const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)elements[l];
+            values[k + l] = (uint)elements[l];
 #endif
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, uint values[VECTOR])
 {
-#if VECTOR == 1
-#if OUTPUT_BITS < 16
+#if VECTOR == 1 && OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -143,11 +126,7 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#endif
-#else
-#if OUTPUT_BITS < 16
+#elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -160,10 +139,9 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
-#endif
 }
 
-OUTPUT_VALUE Compute(int64_t input) { return (OUTPUT_VALUE)(input == 0); }
+uint Compute(int64_t input) { return (uint)(input == 0); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -173,7 +151,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
 
     Position positions[VECTORS];
-    INPUT_VALUE input[VECTORS][VECTOR];
+    uint input[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
@@ -188,7 +166,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        uint values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(INPUT_TRANSPOSED ? input[k][u] : input[u][k]);

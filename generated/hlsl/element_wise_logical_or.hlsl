@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ELEMENT_WISE_LOGICAL_OR: Returns for each pair of elements whether at least one is true.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_logical_or.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_logical_or.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -30,39 +29,22 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define UINT8 uint, 8
+#define UINT32 uint, 32
+#define STORED_OF(stored, bits) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
-#define A_VALUE VALUE(A_TYPE)
 #define B_STORED STORED(B_TYPE)
 #define B_BITS BITS(B_TYPE)
-#define B_VALUE VALUE(B_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-#if A_BITS < 16
-typedef A_STORED AElements;
-#else
-typedef vector<A_STORED, A_VECTOR> AElements;
-#endif
-#if B_BITS < 16
-typedef B_STORED BElements;
-#else
-typedef vector<B_STORED, B_VECTOR> BElements;
-#endif
+typedef vector<A_STORED, A_BITS < 16 ? 1 : A_VECTOR> AElements;
+typedef vector<B_STORED, B_BITS < 16 ? 1 : B_VECTOR> BElements;
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
 #else
@@ -89,19 +71,15 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
 
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
-
 struct Position
 {
-    uint a;
-    uint b;
-    uint output;
+    uint a, b, output;
 };
 
 // Where an item starts
@@ -111,7 +89,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.a += coordinate * dimensions[d].aStride;
         position.b += coordinate * dimensions[d].bStride;
@@ -121,7 +99,7 @@ Position Locate(uint item)
     return position;
 }
 
-void LoadAElements(uint offset, out A_VALUE values[VECTOR])
+void LoadAElements(uint offset, out uint values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += A_VECTOR)
@@ -132,17 +110,17 @@ void LoadAElements(uint offset, out A_VALUE values[VECTOR])
         const uint word = aTensor[place / perWord] >> (place % perWord * A_BITS);
         [unroll]
         for (uint l = 0; l < A_VECTOR; l++)
-            values[k + l] = (A_VALUE)(word << (32 - A_BITS * (l + 1))) >> (32 - A_BITS);
+            values[k + l] = (uint)(word << (32 - A_BITS * (l + 1))) >> (32 - A_BITS);
 #else
         const AElements elements = aTensor[(offset + (A_SINGLE ? 0 : k * aStep)) / A_VECTOR];
         [unroll]
         for (uint l = 0; l < A_VECTOR; l++)
-            values[k + l] = (A_VALUE)elements[l];
+            values[k + l] = (uint)elements[l];
 #endif
     }
 }
 
-void LoadBElements(uint offset, out B_VALUE values[VECTOR])
+void LoadBElements(uint offset, out uint values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += B_VECTOR)
@@ -153,20 +131,19 @@ void LoadBElements(uint offset, out B_VALUE values[VECTOR])
         const uint word = bTensor[place / perWord] >> (place % perWord * B_BITS);
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (B_VALUE)(word << (32 - B_BITS * (l + 1))) >> (32 - B_BITS);
+            values[k + l] = (uint)(word << (32 - B_BITS * (l + 1))) >> (32 - B_BITS);
 #else
         const BElements elements = bTensor[(offset + (B_SINGLE ? 0 : k * bStep)) / B_VECTOR];
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (B_VALUE)elements[l];
+            values[k + l] = (uint)elements[l];
 #endif
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, uint values[VECTOR])
 {
-#if VECTOR == 1
-#if OUTPUT_BITS < 16
+#if VECTOR == 1 && OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -175,11 +152,7 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#endif
-#else
-#if OUTPUT_BITS < 16
+#elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -192,10 +165,9 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
-#endif
 }
 
-OUTPUT_VALUE Compute(int64_t a, int64_t b) { return (OUTPUT_VALUE)(a != 0 || b != 0); }
+uint Compute(int64_t a, int64_t b) { return (uint)(a != 0 || b != 0); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -205,8 +177,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
 
     Position positions[VECTORS];
-    A_VALUE a[VECTORS][VECTOR];
-    B_VALUE b[VECTORS][VECTOR];
+    uint a[VECTORS][VECTOR];
+    uint b[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
@@ -223,7 +195,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        uint values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(A_TRANSPOSED ? a[k][u] : a[u][k], B_TRANSPOSED ? b[k][u] : b[u][k]);

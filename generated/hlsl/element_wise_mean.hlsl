@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ELEMENT_WISE_MEAN: Computes the mean of the two elements of each pair.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_mean.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_mean.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -30,15 +29,14 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, float
+#define FLOAT32 float, float
+#define INT32 int, int
+#define UINT32 uint, uint
+#define STORED_OF(stored, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)
@@ -46,9 +44,6 @@
 #define B_VALUE VALUE(B_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 typedef vector<A_STORED, A_VECTOR> AElements;
 typedef vector<B_STORED, B_VECTOR> BElements;
@@ -74,13 +69,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Half of the sum. Integers do not overflow: the common bits plus half of the differing ones are the mean rounded down,
 // and a negative mean that lost a half is rounded up to truncate.
@@ -96,9 +89,7 @@ uint Mean(uint x, uint y) { return (x & y) + ((x ^ y) >> 1); }
 
 struct Position
 {
-    uint a;
-    uint b;
-    uint output;
+    uint a, b, output;
 };
 
 // Where an item starts
@@ -108,7 +99,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.a += coordinate * dimensions[d].aStride;
         position.b += coordinate * dimensions[d].bStride;
@@ -144,15 +135,11 @@ void LoadBElements(uint offset, out B_VALUE values[VECTOR])
 
 void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 }
 
 OUTPUT_VALUE Compute(A_VALUE a, A_VALUE b) { return Mean(a, b); }

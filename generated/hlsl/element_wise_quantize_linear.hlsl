@@ -4,8 +4,7 @@
 // DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR: Divides each element by a scale, rounds it, adds a zero point and clamps
 // it to the output's type.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_quantize_linear.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_quantize_linear.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -34,27 +33,25 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, int, (-127-1), 127
+#define INT32 int, 32, int, (-2147483647-1), 2147483647
+#define UINT8 uint, 8, uint, 0, 255
+#define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value, lowest, highest) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST_OF(stored, bits, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
+#define HIGHEST_OF(stored, bits, value, lowest, highest) highest
 #define HIGHEST(type) HIGHEST_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define SCALE_STORED STORED(SCALE_TYPE)
-#define SCALE_VALUE VALUE(SCALE_TYPE)
 #define ZERO_POINT_STORED STORED(ZERO_POINT_TYPE)
 #define ZERO_POINT_BITS BITS(ZERO_POINT_TYPE)
 #define ZERO_POINT_VALUE VALUE(ZERO_POINT_TYPE)
@@ -63,9 +60,6 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
@@ -93,13 +87,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
@@ -249,14 +241,11 @@ float RoundedByReciprocal(float x, float y)
     return result;
 }
 
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
+OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
 struct Position
 {
-    uint input;
-    uint scale;
-    uint zeroPoint;
-    uint output;
+    uint input, scale, zeroPoint, output;
 };
 
 // Where an item starts
@@ -266,7 +255,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.input += coordinate * dimensions[d].inputStride;
         position.scale += coordinate * dimensions[d].scaleStride;
@@ -289,7 +278,7 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
     }
 }
 
-void LoadScaleElements(uint offset, out SCALE_VALUE values[VECTOR])
+void LoadScaleElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += SCALE_VECTOR)
@@ -297,7 +286,7 @@ void LoadScaleElements(uint offset, out SCALE_VALUE values[VECTOR])
         const ScaleElements elements = scaleTensor[(offset + (SCALE_SINGLE ? 0 : k * scaleStep)) / SCALE_VECTOR];
         [unroll]
         for (uint l = 0; l < SCALE_VECTOR; l++)
-            values[k + l] = (SCALE_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -335,10 +324,10 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input, REAL_VALUE scale, int zeroPoint)
+OUTPUT_VALUE Compute(INPUT_VALUE input, float scale, int zeroPoint)
 {
-    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedByReciprocal(Convert(input, (REAL_VALUE)0), scale)
-        + (ZERO_POINT_PRESENT ? Convert(zeroPoint, (REAL_VALUE)0) : (REAL_VALUE)0.0f));
+    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedByReciprocal(Convert(input, (float)0), scale)
+        + (ZERO_POINT_PRESENT ? Convert(zeroPoint, (float)0) : 0.0f));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]
@@ -350,7 +339,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 
     Position positions[VECTORS];
     INPUT_VALUE input[VECTORS][VECTOR];
-    SCALE_VALUE scale[VECTORS][VECTOR];
+    float scale[VECTORS][VECTOR];
     ZERO_POINT_VALUE zeroPoint[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)

@@ -4,8 +4,7 @@
 // DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD: Adds two quantized tensors element by element as if they were
 // dequantized first and the sum quantized again.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_quantized_linear_add.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_quantized_linear_add.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
@@ -35,26 +34,24 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, int, (-127-1), 127
+#define UINT8 uint, 8, uint, 0, 255
+#define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value, lowest, highest) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST_OF(stored, bits, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
+#define HIGHEST_OF(stored, bits, value, lowest, highest) highest
 #define HIGHEST(type) HIGHEST_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)
 #define ASCALE_STORED STORED(ASCALE_TYPE)
-#define ASCALE_VALUE VALUE(ASCALE_TYPE)
 #define AZERO_POINT_STORED STORED(AZERO_POINT_TYPE)
 #define AZERO_POINT_BITS BITS(AZERO_POINT_TYPE)
 #define AZERO_POINT_VALUE VALUE(AZERO_POINT_TYPE)
@@ -62,12 +59,10 @@
 #define B_BITS BITS(B_TYPE)
 #define B_VALUE VALUE(B_TYPE)
 #define BSCALE_STORED STORED(BSCALE_TYPE)
-#define BSCALE_VALUE VALUE(BSCALE_TYPE)
 #define BZERO_POINT_STORED STORED(BZERO_POINT_TYPE)
 #define BZERO_POINT_BITS BITS(BZERO_POINT_TYPE)
 #define BZERO_POINT_VALUE VALUE(BZERO_POINT_TYPE)
 #define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
-#define OUTPUT_SCALE_VALUE VALUE(OUTPUT_SCALE_TYPE)
 #define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
@@ -76,9 +71,6 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 typedef A_STORED AElements;
 typedef vector<ASCALE_STORED, ASCALE_VECTOR> AScaleElements;
@@ -118,13 +110,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // The bit pattern of a number.
 uint Bits(float x) { return asuint(x); }
@@ -273,19 +263,11 @@ float RoundedQuotient(float x, float y)
     return result;
 }
 
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
+OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
 struct Position
 {
-    uint a;
-    uint aScale;
-    uint aZeroPoint;
-    uint b;
-    uint bScale;
-    uint bZeroPoint;
-    uint outputScale;
-    uint outputZeroPoint;
-    uint output;
+    uint a, aScale, aZeroPoint, b, bScale, bZeroPoint, outputScale, outputZeroPoint, output;
 };
 
 // Where an item starts
@@ -295,7 +277,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.a += coordinate * dimensions[d].aStride;
         position.aScale += coordinate * dimensions[d].aScaleStride;
@@ -325,7 +307,7 @@ void LoadAElements(uint offset, out A_VALUE values[VECTOR])
     }
 }
 
-void LoadAScaleElements(uint offset, out ASCALE_VALUE values[VECTOR])
+void LoadAScaleElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += ASCALE_VECTOR)
@@ -333,7 +315,7 @@ void LoadAScaleElements(uint offset, out ASCALE_VALUE values[VECTOR])
         const AScaleElements elements = aScaleTensor[(offset + (ASCALE_SINGLE ? 0 : k * aScaleStep)) / ASCALE_VECTOR];
         [unroll]
         for (uint l = 0; l < ASCALE_VECTOR; l++)
-            values[k + l] = (ASCALE_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -365,7 +347,7 @@ void LoadBElements(uint offset, out B_VALUE values[VECTOR])
     }
 }
 
-void LoadBScaleElements(uint offset, out BSCALE_VALUE values[VECTOR])
+void LoadBScaleElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += BSCALE_VECTOR)
@@ -373,7 +355,7 @@ void LoadBScaleElements(uint offset, out BSCALE_VALUE values[VECTOR])
         const BScaleElements elements = bScaleTensor[(offset + (BSCALE_SINGLE ? 0 : k * bScaleStep)) / BSCALE_VECTOR];
         [unroll]
         for (uint l = 0; l < BSCALE_VECTOR; l++)
-            values[k + l] = (BSCALE_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -391,7 +373,7 @@ void LoadBZeroPointElements(uint offset, out BZERO_POINT_VALUE values[VECTOR])
     }
 }
 
-void LoadOutputScaleElements(uint offset, out OUTPUT_SCALE_VALUE values[VECTOR])
+void LoadOutputScaleElements(uint offset, out float values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += OUTPUT_SCALE_VECTOR)
@@ -400,7 +382,7 @@ void LoadOutputScaleElements(uint offset, out OUTPUT_SCALE_VALUE values[VECTOR])
             + (OUTPUT_SCALE_SINGLE ? 0 : k * outputScaleStep)) / OUTPUT_SCALE_VECTOR];
         [unroll]
         for (uint l = 0; l < OUTPUT_SCALE_VECTOR; l++)
-            values[k + l] = (OUTPUT_SCALE_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -439,12 +421,12 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-OUTPUT_VALUE Compute(int a, REAL_VALUE aScale, int aZeroPoint, int b, REAL_VALUE bScale, int bZeroPoint,
-    REAL_VALUE outputScale, int outputZeroPoint)
+OUTPUT_VALUE Compute(int a, float aScale, int aZeroPoint, int b, float bScale, int bZeroPoint, float outputScale,
+    int outputZeroPoint)
 {
     return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert(a - (AZERO_POINT_PRESENT ? aZeroPoint : 0),
-        (REAL_VALUE)0) * aScale + Convert(b - (BZERO_POINT_PRESENT ? bZeroPoint : 0), (REAL_VALUE)0) * bScale,
-        outputScale) + Convert(OUTPUT_ZERO_POINT_PRESENT ? outputZeroPoint : 0, (REAL_VALUE)0));
+        (float)0) * aScale + Convert(b - (BZERO_POINT_PRESENT ? bZeroPoint : 0), (float)0) * bScale, outputScale)
+        + Convert(OUTPUT_ZERO_POINT_PRESENT ? outputZeroPoint : 0, (float)0));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]
@@ -456,12 +438,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 
     Position positions[VECTORS];
     A_VALUE a[VECTORS][VECTOR];
-    ASCALE_VALUE aScale[VECTORS][VECTOR];
+    float aScale[VECTORS][VECTOR];
     AZERO_POINT_VALUE aZeroPoint[VECTORS][VECTOR];
     B_VALUE b[VECTORS][VECTOR];
-    BSCALE_VALUE bScale[VECTORS][VECTOR];
+    float bScale[VECTORS][VECTOR];
     BZERO_POINT_VALUE bZeroPoint[VECTORS][VECTOR];
-    OUTPUT_SCALE_VALUE outputScale[VECTORS][VECTOR];
+    float outputScale[VECTORS][VECTOR];
     OUTPUT_ZERO_POINT_VALUE outputZeroPoint[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)

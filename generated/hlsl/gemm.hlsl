@@ -4,8 +4,7 @@
 // DML_OPERATOR_GEMM: Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel
 // after the other.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... gemm.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... gemm.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -64,26 +63,10 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define A_STORED STORED(A_TYPE)
-#define A_VALUE VALUE(A_TYPE)
-#define B_STORED STORED(B_TYPE)
-#define B_VALUE VALUE(B_TYPE)
-#define C_STORED STORED(C_TYPE)
-#define C_VALUE VALUE(C_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
+#define UINT32 uint
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -133,40 +116,40 @@
 #if PASS == 4
 #if TRANSPOSED
 typedef uint4 LeftBuffer;
-typedef vector<B_STORED, LEFT_VECTOR> RightBuffer;
+typedef vector<B_TYPE, LEFT_VECTOR> RightBuffer;
 #else
-typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
+typedef vector<A_TYPE, LEFT_VECTOR> LeftBuffer;
 typedef uint4 RightBuffer;
 #endif
-typedef OUTPUT_STORED OutputBuffer;
+typedef OUTPUT_TYPE OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 #if !COOPERATIVE_MATRIX
-typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
+typedef vector<A_TYPE, LEFT_VECTOR> LeftBuffer;
 #elif LEFT_VECTOR == 1
 typedef uint16_t LeftBuffer;
 #else
 typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two elements to a word
 #endif
 #if !COOPERATIVE_MATRIX
-typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
+typedef vector<B_TYPE, RIGHT_VECTOR> RightBuffer;
 #elif RIGHT_VECTOR == 1
 typedef uint16_t RightBuffer;
 #else
 typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<OUTPUT_TYPE, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
-typedef A_STORED LeftBuffer;
-typedef B_STORED RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef A_TYPE LeftBuffer;
+typedef B_TYPE RightBuffer;
+typedef OUTPUT_TYPE OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<RightBuffer> bTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<C_STORED> cTensor : register(t2);
+[[vk::binding(2, 0)]] StructuredBuffer<C_TYPE> cTensor : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -213,13 +196,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -261,17 +242,6 @@ List Join(List left, List right)
     return result;
 }
 
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int RavelIndex(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
-
 // The offset of a coordinate
 uint OffsetOf(List at, int4 strides[2], int length)
 {
@@ -282,14 +252,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
@@ -528,38 +508,37 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-A_VALUE LoadA(uint offset) { return (A_VALUE)aTensor[offset]; }
-A_VALUE ReadA(List at) { return LoadA(OffsetOf(Clamped(at, aSizes, A_SIZES_LENGTH), aStrides, A_SIZES_LENGTH)); }
+float ReadA(List at) { return (float)aTensor[ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)]; }
 
-B_VALUE LoadB(uint offset) { return (B_VALUE)bTensor[offset]; }
-B_VALUE ReadB(List at) { return LoadB(OffsetOf(Clamped(at, bSizes, B_SIZES_LENGTH), bStrides, B_SIZES_LENGTH)); }
+float ReadB(List at) { return (float)bTensor[ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)]; }
 
-C_VALUE LoadC(uint offset) { return (C_VALUE)cTensor[offset]; }
-C_VALUE ReadC(List at)
+float ReadC(List at)
 {
-    return C_PRESENT ? LoadC(OffsetOf(Clamped(at, cSizes, C_SIZES_LENGTH), cStrides, C_SIZES_LENGTH)) : (C_VALUE)0;
+    return C_PRESENT ? (float)cTensor[ClampedOffset(at, cSizes, cStrides, C_SIZES_LENGTH)] : (float)0;
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_TYPE)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, float entry)
+{
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
+}
 #if PASS < 2
 
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
-REAL_VALUE ReadKeptProduct(List at)
+float ReadKeptProduct(List at)
 {
-    return LoadReal(keptProductFirst, (uint)RavelIndex(Clamped(at, keptProductSizes, KEPT_PRODUCT_SIZES_LENGTH),
-        ListOf(keptProductSizes[0], keptProductSizes[1], KEPT_PRODUCT_SIZES_LENGTH)));
+    return LoadReal(keptProductFirst, ClampedIndex(at, keptProductSizes, KEPT_PRODUCT_SIZES_LENGTH));
 }
 
-void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
+void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 
-void WriteKeptProduct(uint number, REAL_VALUE entry) { StoreReal(keptProductFirst, number, entry); }
+void WriteKeptProduct(uint number, float entry) { StoreReal(keptProductFirst, number, entry); }
 #else  // for functions that are never called there
-REAL_VALUE ReadKeptProduct(List at) { return (REAL_VALUE)0; }
+float ReadKeptProduct(List at) { return (float)0; }
 #endif
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
@@ -567,13 +546,13 @@ REAL_VALUE ReadKeptProduct(List at) { return (REAL_VALUE)0; }
 #if ACTIVATION_KINDS & 49281  // DXC drops `precise` from these where it unrolls loops around them
 [noinline]
 #endif
-REAL_VALUE Activate(REAL_VALUE input, int number)
+float Activate(float input, int number)
 {
     const int4 activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
     const float parameter0 = asfloat(activation.y), parameter1 = asfloat(activation.z);
 #if ACTIVATION_KINDS >> 0 & 1
     if (activation.x == 35)  // ACTIVATION_ELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input);
+        return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
     if (activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
@@ -585,7 +564,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
     if (activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * input;
+        return LessOrEqual(0.0f, input) ? input : parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
     if (activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
@@ -597,11 +576,11 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
     if (activation.x == 44)  // ACTIVATION_RELU
-        return Max(input, (REAL_VALUE)0.0f);
+        return Max(input, 0.0f);
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
     if (activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-        return parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input));
+        return parameter1 * (Less(0.0f, input) ? input : parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
     if (activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
@@ -609,7 +588,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
     if (activation.x == 47)  // ACTIVATION_SIGMOID
-        return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
+        return Quotient(1.0f, 1.0f + Exp(-input));
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
     if (activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
@@ -617,7 +596,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
     if (activation.x == 50)  // ACTIVATION_SOFTSIGN
-        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
+        return IsInfinity(input) ? Sign(input) : Quotient(input, 1.0f + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
     if (activation.x == 51)  // ACTIVATION_TANH
@@ -625,16 +604,16 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
     if (activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
-        return Less(parameter0, input) ? input : (REAL_VALUE)0.0f;
+        return Less(parameter0, input) ? input : 0.0f;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
     if (activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
-        return Above(input, parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -parameter0)
-            : (Below(input, -parameter1) ? Scaled(input, (REAL_VALUE)1.0f, parameter0) : (REAL_VALUE)0.0f);
+        return Above(input, parameter1) ? Scaled(input, 1.0f, -parameter0)
+            : (Below(input, -parameter1) ? Scaled(input, 1.0f, parameter0) : 0.0f);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
     if (activation.x == 128)  // ACTIVATION_CELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
+        return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
     if (activation.x == 157)  // ACTIVATION_GELU
@@ -650,7 +629,7 @@ List AChoice(List at, int k)
     return ListOf(int4(k, Entry(at, r), 0, 0), 0, 2);
 }
 
-REAL_VALUE A(List at, int k) { return (REAL_VALUE)ReadA(Join(Part(at, 0, r), AChoice(at, k))); }
+float A(List at, int k) { return ReadA(Join(Part(at, 0, r), AChoice(at, k))); }
 
 List BChoice(int k, List at)
 {
@@ -659,24 +638,15 @@ List BChoice(int k, List at)
     return ListOf(int4(Entry(at, r2), k, 0, 0), 0, 2);
 }
 
-REAL_VALUE B(List at, int k) { return (REAL_VALUE)ReadB(Join(Part(at, 0, r), BChoice(k, at))); }
+float B(List at, int k) { return ReadB(Join(Part(at, 0, r), BChoice(k, at))); }
 
-REAL_VALUE ProductSum(List at)
+float ProductSum(List at)
 {
-    const int kFirst = 0;
-    const int kLast = k2;
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     [loop]
-    for (int k = kFirst; k < kLast; k++)
+    for (int k = 0; k < k2; k++)
         result += A(at, k) * B(at, k);
     return result;
-}
-
-REAL_VALUE ProductChoice(List at)
-{
-    if (C_PRESENT)
-        return (REAL_VALUE)beta * (REAL_VALUE)ReadC(at);
-    return (REAL_VALUE)0.0f;
 }
 
 #ifdef DIMENSION_ORDER
@@ -690,7 +660,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -700,10 +670,7 @@ List Numbered(uint number)
 
 #if PASS >= 2
 // Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, float total)
-{
-    return (OUTPUT_VALUE)Activate((REAL_VALUE)alpha * total + ProductChoice(at), 0);
-}
+float Finished(List at, float total) { return Activate(alpha * total + (C_PRESENT ? beta * ReadC(at) : 0.0f), 0); }
 #endif
 
 #if PASS >= 2
@@ -716,7 +683,7 @@ List PositionOf(uint number, uint y, uint x)
     [unroll]
     for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);
         rest = above;
     }
@@ -781,7 +748,7 @@ void StoreFour(uint part, uint number, uint y, uint x, uint end, Four four, floa
 #if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
-    vector<OUTPUT_VALUE, 4> elements;
+    vector<float, 4> elements;
     uint e;
     [unroll]
     for (e = 0; e < 4; e++)
@@ -1225,10 +1192,11 @@ void Contract(uint item, uint thread)
         return;
     // Groups that compute the same tile of several matrices run one after another: those of phases interleave in the
     // output, whose cache lines fill up while they are cached.
-    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
+    const uint above = DivideBySize(item, walk[1].size, walk[1].reciprocal), number = item - above * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0].size, walk[0].reciprocal) : 0,
+        tile = above - part * walk[0].size;
 
-    const uint down = DivideBySize(tile, walk[2]);
+    const uint down = DivideBySize(tile, walk[2].size, walk[2].reciprocal);
     const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
@@ -1348,7 +1316,8 @@ void ContractRows(uint item, uint thread)
 {
     if (item >= walk[0].size * matrices)
         return;
-    const uint number = DivideBySize(item, walk[0]), left = (item - number * walk[0].size) * TILE_COLUMNS;
+    const uint number = DivideBySize(item, walk[0].size, walk[0].reciprocal),
+        left = (item - number * walk[0].size) * TILE_COLUMNS;
     const List at = PositionOf(number, 0, 0);
     const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
     const uint slice = thread / sliceDistance % REDUCTION_THREADS;
@@ -1437,7 +1406,7 @@ void ContractRows(uint item, uint thread)
     for (y = 0; y < TILE_ROWS; y++)
     {
         const List position = PositionOf(number, y, x);
-        outputTensor[OffsetInOutput(position)] = (OUTPUT_STORED)Finished(position, totals[y]);
+        outputTensor[OffsetInOutput(position)] = (OUTPUT_TYPE)Finished(position, totals[y]);
     }
 }
 #endif
@@ -1463,9 +1432,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Product
-    WriteKeptProduct(first + item, (REAL_VALUE)alpha * ProductSum(at) + ProductChoice(at));
+    WriteKeptProduct(first + item, alpha * ProductSum(at) + (C_PRESENT ? beta * ReadC(at) : 0.0f));
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Activate(ReadKeptProduct(at), 0));
+    WriteOutput(at, Activate(ReadKeptProduct(at), 0));
 #endif
 #endif
 }

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_GRU: Runs a layer of gated recurrent units (GRU) over sequences, in one direction or both.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... gru.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... gru.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -55,31 +54,10 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define WEIGHT_STORED STORED(WEIGHT_TYPE)
-#define RECURRENCE_STORED STORED(RECURRENCE_TYPE)
-#define BIAS_STORED STORED(BIAS_TYPE)
-#define BIAS_VALUE VALUE(BIAS_TYPE)
-#define HIDDEN_INIT_STORED STORED(HIDDEN_INIT_TYPE)
-#define HIDDEN_INIT_VALUE VALUE(HIDDEN_INIT_TYPE)
-#define SEQUENCE_LENGTHS_STORED STORED(SEQUENCE_LENGTHS_TYPE)
-#define SEQUENCE_LENGTHS_VALUE VALUE(SEQUENCE_LENGTHS_TYPE)
-#define OUTPUT_SEQUENCE_STORED STORED(OUTPUT_SEQUENCE_TYPE)
-#define OUTPUT_SEQUENCE_VALUE VALUE(OUTPUT_SEQUENCE_TYPE)
-#define OUTPUT_SINGLE_STORED STORED(OUTPUT_SINGLE_TYPE)
-#define OUTPUT_SINGLE_VALUE VALUE(OUTPUT_SINGLE_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
+#define UINT32 uint
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -105,14 +83,14 @@ typedef vector<uint, SCRATCH_VECTOR> Scratch;
 // The sums of an element, and what else it needs
 static float read0, read1, read2, read3, read4, read5, read6, total0, total1, total2;
 
-[[vk::binding(0, 0)]] StructuredBuffer<FactorsOf(INPUT_STORED)> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<FactorsOf(WEIGHT_STORED)> weightTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<FactorsOf(RECURRENCE_STORED)> recurrenceTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<HIDDEN_INIT_STORED> hiddenInitTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<SEQUENCE_LENGTHS_STORED> sequenceLengthsTensor : register(t5);
-[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SEQUENCE_STORED> outputSequenceTensor : register(u0);
-[[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_SINGLE_STORED> outputSingleTensor : register(u1);
+[[vk::binding(0, 0)]] StructuredBuffer<FactorsOf(INPUT_TYPE)> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<FactorsOf(WEIGHT_TYPE)> weightTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<FactorsOf(RECURRENCE_TYPE)> recurrenceTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<BIAS_TYPE> biasTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<HIDDEN_INIT_TYPE> hiddenInitTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<SEQUENCE_LENGTHS_TYPE> sequenceLengthsTensor : register(t5);
+[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SEQUENCE_TYPE> outputSequenceTensor : register(u0);
+[[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_SINGLE_TYPE> outputSingleTensor : register(u1);
 [[vk::binding(8, 0)]] RWStructuredBuffer<Scratch> scratch : register(u2);
 
 struct Dimension
@@ -138,13 +116,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -207,14 +183,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
@@ -453,82 +439,63 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
-BIAS_VALUE ReadBias(List at)
+float ReadBias(List at)
 {
-    return BIAS_PRESENT ? LoadBias(OffsetOf(Clamped(at, biasSizes, BIAS_SIZES_LENGTH), biasStrides, BIAS_SIZES_LENGTH))
-        : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (float)0;
 }
 
-HIDDEN_INIT_VALUE LoadHiddenInit(uint offset) { return (HIDDEN_INIT_VALUE)hiddenInitTensor[offset]; }
-HIDDEN_INIT_VALUE ReadHiddenInit(List at)
+float ReadHiddenInit(List at)
 {
-    return HIDDEN_INIT_PRESENT ? LoadHiddenInit(OffsetOf(Clamped(at, hiddenInitSizes, HIDDEN_INIT_SIZES_LENGTH),
-        hiddenInitStrides, HIDDEN_INIT_SIZES_LENGTH)) : (HIDDEN_INIT_VALUE)0;
+    return HIDDEN_INIT_PRESENT ? (float)hiddenInitTensor[ClampedOffset(at, hiddenInitSizes, hiddenInitStrides,
+        HIDDEN_INIT_SIZES_LENGTH)] : (float)0;
 }
 
-SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
+uint ReadSequenceLengths(List at)
 {
-    return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[offset];
-}
-SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
-{
-    return SEQUENCE_LENGTHS_PRESENT ? LoadSequenceLengths(OffsetOf(Clamped(at, sequenceLengthsSizes,
-        SEQUENCE_LENGTHS_SIZES_LENGTH), sequenceLengthsStrides, SEQUENCE_LENGTHS_SIZES_LENGTH))
-        : (SEQUENCE_LENGTHS_VALUE)0;
+    return SEQUENCE_LENGTHS_PRESENT ? (uint)sequenceLengthsTensor[ClampedOffset(at, sequenceLengthsSizes,
+        sequenceLengthsStrides, SEQUENCE_LENGTHS_SIZES_LENGTH)] : (uint)0;
 }
 
-void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
+void WriteOutputSequence(List at, float entry)
 {
-    outputSequenceTensor[offset] = (OUTPUT_SEQUENCE_STORED)value;
+    outputSequenceTensor[OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_SIZES_LENGTH)] =
+        (OUTPUT_SEQUENCE_TYPE)entry;
 }
 
-uint OffsetInOutputSequence(List at) { return OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_SIZES_LENGTH); }
-void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
+void WriteOutputSingle(List at, float entry)
 {
-    StoreOutputSequence(OffsetInOutputSequence(at), entry);
+    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_SIZES_LENGTH)] = (OUTPUT_SINGLE_TYPE)entry;
 }
-
-void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
-{
-    outputSingleTensor[offset] = (OUTPUT_SINGLE_STORED)value;
-}
-
-uint OffsetInOutputSingle(List at) { return OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_SIZES_LENGTH); }
-void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry) { StoreOutputSingle(OffsetInOutputSingle(at), entry); }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(ScratchWord((uint)first + number)); }
+float LoadReal(int first, uint number) { return asfloat(ScratchWord((uint)first + number)); }
 
-REAL_VALUE ReadKeptInputProjection(List at)
+float ReadKeptInputProjection(List at)
 {
-    return LoadReal(keptInputProjectionFirst, (uint)RavelIndex(Clamped(at, keptInputProjectionSizes,
-        KEPT_INPUT_PROJECTION_SIZES_LENGTH), ListOf(keptInputProjectionSizes[0], keptInputProjectionSizes[1],
-        KEPT_INPUT_PROJECTION_SIZES_LENGTH)));
+    return LoadReal(keptInputProjectionFirst, ClampedIndex(at, keptInputProjectionSizes,
+        KEPT_INPUT_PROJECTION_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptUpdate(List at)
+float ReadKeptUpdate(List at)
 {
-    return LoadReal(keptUpdateFirst, (uint)RavelIndex(Clamped(at, keptUpdateSizes, KEPT_UPDATE_SIZES_LENGTH),
-        ListOf(keptUpdateSizes[0], keptUpdateSizes[1], KEPT_UPDATE_SIZES_LENGTH)));
+    return LoadReal(keptUpdateFirst, ClampedIndex(at, keptUpdateSizes, KEPT_UPDATE_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptHidden(List at)
+float ReadKeptHidden(List at)
 {
-    return LoadReal(keptHiddenFirst, (uint)RavelIndex(Clamped(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH),
-        ListOf(keptHiddenSizes[0], keptHiddenSizes[1], KEPT_HIDDEN_SIZES_LENGTH)));
+    return LoadReal(keptHiddenFirst, ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH));
 }
 
-void StoreReal(int first, uint number, REAL_VALUE entry) { ScratchWord((uint)first + number) = asuint(entry); }
+void StoreReal(int first, uint number, float entry) { ScratchWord((uint)first + number) = asuint(entry); }
 
-void WriteKeptInputProjection(uint number, REAL_VALUE entry) { StoreReal(keptInputProjectionFirst, number, entry); }
-void WriteKeptUpdate(uint number, REAL_VALUE entry) { StoreReal(keptUpdateFirst, number, entry); }
-void WriteKeptReset(uint number, REAL_VALUE entry) { StoreReal(keptResetFirst, number, entry); }
-void WriteKeptHidden(uint number, REAL_VALUE entry) { StoreReal(keptHiddenFirst, number, entry); }
+void WriteKeptInputProjection(uint number, float entry) { StoreReal(keptInputProjectionFirst, number, entry); }
+void WriteKeptUpdate(uint number, float entry) { StoreReal(keptUpdateFirst, number, entry); }
+void WriteKeptReset(uint number, float entry) { StoreReal(keptResetFirst, number, entry); }
+void WriteKeptHidden(uint number, float entry) { StoreReal(keptHiddenFirst, number, entry); }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.
-REAL_VALUE Activate(REAL_VALUE input, int number)
+float Activate(float input, int number)
 {
     const int4 activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
     const float parameter0 = asfloat(activation.y), parameter1 = asfloat(activation.z);
@@ -539,7 +506,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 0 & 1
     if (activation.x == 35)  // ACTIVATION_ELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input);
+        return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
     if (activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
@@ -551,7 +518,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
     if (activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * input;
+        return LessOrEqual(0.0f, input) ? input : parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
     if (activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
@@ -563,11 +530,11 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
     if (activation.x == 44)  // ACTIVATION_RELU
-        return Max(input, (REAL_VALUE)0.0f);
+        return Max(input, 0.0f);
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
     if (activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-        return parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input));
+        return parameter1 * (Less(0.0f, input) ? input : parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
     if (activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
@@ -575,7 +542,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
     if (activation.x == 47)  // ACTIVATION_SIGMOID
-        return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
+        return Quotient(1.0f, 1.0f + Exp(-input));
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
     if (activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
@@ -583,7 +550,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
     if (activation.x == 50)  // ACTIVATION_SOFTSIGN
-        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
+        return IsInfinity(input) ? Sign(input) : Quotient(input, 1.0f + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
     if (activation.x == 51)  // ACTIVATION_TANH
@@ -591,16 +558,16 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
     if (activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
-        return Less(parameter0, input) ? input : (REAL_VALUE)0.0f;
+        return Less(parameter0, input) ? input : 0.0f;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
     if (activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
-        return Above(input, parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -parameter0)
-            : (Below(input, -parameter1) ? Scaled(input, (REAL_VALUE)1.0f, parameter0) : (REAL_VALUE)0.0f);
+        return Above(input, parameter1) ? Scaled(input, 1.0f, -parameter0)
+            : (Below(input, -parameter1) ? Scaled(input, 1.0f, parameter0) : 0.0f);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
     if (activation.x == 128)  // ACTIVATION_CELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
+        return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
     if (activation.x == 157)  // ACTIVATION_GELU
@@ -609,12 +576,12 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-REAL_VALUE Bias(int part, int d, int i)
+float Bias(int part, int d, int i)
 {
     if (BIAS_PRESENT)
-        return (REAL_VALUE)ReadBias(ListOf(int4(0, 0, d,
-            RavelIndex(ListOf(int4(part, i, 0, 0), 0, 2), ListOf(number[0], number[1], NUMBER_LENGTH))), 0, 4));
-    return (REAL_VALUE)0.0f;
+        return ReadBias(ListOf(int4(0, 0, d, RavelIndex(ListOf(int4(part, i, 0, 0), 0, 2),
+            ListOf(number[0], number[1], NUMBER_LENGTH))), 0, 4));
+    return 0.0f;
 }
 
 int Length(int b)
@@ -627,35 +594,35 @@ int Length(int b)
 
 bool Active(List at) { return !SEQUENCE_LENGTHS_PRESENT || Entry(at, 0) <= Length(Entry(at, 2)); }
 
-REAL_VALUE Act(List at, REAL_VALUE x, int n) { return Activate(x, Entry(at, 1) * functionCount + n); }
+float Act(List at, float x, int n) { return Activate(x, Entry(at, 1) * functionCount + n); }
 
-REAL_VALUE UpdateChoice(List at)
+float UpdateChoice(List at)
 {
     if (Entry(at, 0) == 0 || !Active(at))
-        return (REAL_VALUE)0.0f;
+        return 0.0f;
     return Act(at, read0 + (total0 + read1), 0);
 }
 
-REAL_VALUE ResetChoice(List at)
+float ResetChoice(List at)
 {
     if (Entry(at, 0) == 0 || !Active(at))
-        return (REAL_VALUE)0.0f;
+        return 0.0f;
     return Act(at, read2 + (total1 + read3), 0);
 }
 
-REAL_VALUE Initial(List at)
+float Initial(List at)
 {
     if (HIDDEN_INIT_PRESENT)
-        return (REAL_VALUE)ReadHiddenInit(Join(ListOf(number2[0], number2[1], NUMBER2_LENGTH), Part(at, 1, 8)));
-    return (REAL_VALUE)0.0f;
+        return ReadHiddenInit(Join(ListOf(number2[0], number2[1], NUMBER2_LENGTH), Part(at, 1, 8)));
+    return 0.0f;
 }
 
-REAL_VALUE HiddenChoice(List at, REAL_VALUE Update, REAL_VALUE Reset)
+float HiddenChoice(List at, float Update, float Reset)
 {
     if (Entry(at, 0) == 0)
         return Initial(at);
     if (Active(at))
-        return ((REAL_VALUE)1.0f - Update) * Act(at, read4 + Reset * (total2 + read5), 1) + Update * read6;
+        return (1.0f - Update) * Act(at, read4 + Reset * (total2 + read5), 1) + Update * read6;
     return read6;
 }
 
@@ -673,25 +640,22 @@ int Gate(int g, int j)
     return RavelIndex(ListOf(int4(g, j, 0, 0), 0, 2), ListOf(gateCount[0], gateCount[1], GATE_COUNT_LENGTH));
 }
 
-REAL_VALUE InputTerm(List at, int g)
+float InputTerm(List at, int g)
 {
     return ReadKeptInputProjection(ListOf(int4(Time(Entry(at, 0), Entry(at, 1), Entry(at, 2)), Entry(at, 1),
         Entry(at, 2), Gate(g, Entry(at, 3))), 0, 4));
 }
 
-REAL_VALUE Previous(List at)
-{
-    return ReadKeptHidden(Join(ListOf(int4(Entry(at, 0) - 1, 0, 0, 0), 0, 1), Part(at, 1, 8)));
-}
+float Previous(List at) { return ReadKeptHidden(Join(ListOf(int4(Entry(at, 0) - 1, 0, 0, 0), 0, 1), Part(at, 1, 8))); }
 
-REAL_VALUE ResetChoice2(List at)
+float ResetChoice2(List at)
 {
     if (Entry(at, 0) == 0 || !Active(at))
-        return (REAL_VALUE)0.0f;
+        return 0.0f;
     return Act(at, read2 + (total1 + read3), 0) * read4;
 }
 
-REAL_VALUE HiddenChoice2(List at)
+float HiddenChoice2(List at)
 {
     if (Entry(at, 0) == 0)
         return Initial(at);
@@ -707,12 +671,12 @@ int Step(int t, int d, int b)
     return t + 1;
 }
 
-REAL_VALUE OutputSequenceChoice(List at)
+float OutputSequenceChoice(List at)
 {
     if (Entry(at, 0) < Length(Entry(at, 2)))
         return ReadKeptHidden(Join(ListOf(int4(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2)), 0, 0, 0), 0, 1),
             Part(at, 1, 8)));
-    return (REAL_VALUE)0.0f;
+    return 0.0f;
 }
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
@@ -725,7 +689,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -862,7 +826,7 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 
 void Read(List at)
 {
-    read0 = (REAL_VALUE)1.0f - ReadKeptUpdate(at);
+    read0 = 1.0f - ReadKeptUpdate(at);
     read1 = InputTerm(at, 2);
     read2 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
     read3 = ReadKeptUpdate(at) * Previous(at);
@@ -890,7 +854,7 @@ uint3 Extents() { return uint3(sizes[3].size, sizes[2].size * (isRecurrent ? 1 :
 
 List CoordinateOf(uint step, uint3 position)
 {
-    const uint above = isRecurrent ? 0 : DivideBySize(position.y, sizes[2]);
+    const uint above = isRecurrent ? 0 : DivideBySize(position.y, sizes[2].size, sizes[2].reciprocal);
     return ListOf(int4(step + above, position.z, position.y - above * sizes[2].size, position.x), 0, RANK);
 }
 
@@ -1306,10 +1270,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 4  // OutputSequenceTensor
-    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)OutputSequenceChoice(at));
+    WriteOutputSequence(at, OutputSequenceChoice(at));
 #elif PASS == 5  // OutputSingleTensor
-    WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1],
-        SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))));
+    WriteOutputSingle(at, ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH),
+        Part(at, 1, 8))));
 #endif
 #endif
 }

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_LOCAL_RESPONSE_NORMALIZATION: Divides each element by a power of the sum of squares in its neighborhood.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... local_response_normalization.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... local_response_normalization.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -29,25 +28,13 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
 
-// The type that floats are computed in
-#define REAL_VALUE float
+typedef vector<OUTPUT_TYPE, VECTOR> OutputElements;
 
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_TYPE> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 
 struct Dimension
@@ -70,13 +57,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -90,6 +75,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -123,14 +111,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -298,23 +286,15 @@ float Pow(float x, float y)
     return result;
 }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
 
-void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreOutput(uint offset, float values[VECTOR])
 {
-#if VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (OUTPUT_TYPE)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
@@ -325,16 +305,16 @@ List Region(List c, List w)
     result.length = 4;
     [unroll]
     for (int d = 0; d < 4; d++)
-        result.entries[d] = Entry(c, d) + Entry(w, d) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d);
+        result.entries[d] = Entry(c, d) + Entry(w, d) - ENTRY_OF(before, BEFORE_LENGTH, d);
     return result;
 }
 
-REAL_VALUE BaseSum(List at)
+float BaseSum(List at)
 {
     const List wLast = ListOf(span[0], span[1], SPAN_LENGTH);
     const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = SPAN_ROW;
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     List w = wFirst;
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
@@ -345,16 +325,13 @@ REAL_VALUE BaseSum(List at)
         {
             const List list1 = Region(at, w);
             if (InBounds(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
-                result += (REAL_VALUE)ReadInput(list1) * (REAL_VALUE)ReadInput(list1);
+                result += ReadInput(list1) * ReadInput(list1);
         }
     }
     return result;
 }
 
-REAL_VALUE Base(List at)
-{
-    return (REAL_VALUE)bias + (REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0) * BaseSum(at);
-}
+float Base(List at) { return bias + alpha / Convert(localSize, (float)0) * BaseSum(at); }
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
@@ -366,7 +343,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -380,14 +357,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List position = Numbered(first + VECTOR * item);
-    OUTPUT_VALUE result[VECTOR];
+    float result[VECTOR];
     [unroll]
     for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
         List at = position;
         at.entries[DIMENSION_AT(RANK - 1)] += (int)inVector;
 #if PASS == 0  // OutputTensor
-        result[inVector] = (OUTPUT_VALUE)((REAL_VALUE)ReadInput(at) / Pow(Base(at), (REAL_VALUE)beta));
+        result[inVector] = ReadInput(at) / Pow(Base(at), beta);
 #endif
     }
 #if PASS == 0

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_LOCAL_RESPONSE_NORMALIZATION_GRAD: Gradient of LOCAL_RESPONSE_NORMALIZATION with respect to its input.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... local_response_normalization_grad.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... local_response_normalization_grad.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -30,28 +29,14 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
-#define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
 
-// The type that floats are computed in
-#define REAL_VALUE float
+typedef vector<OUTPUT_GRADIENT_TYPE, VECTOR> OutputGradientElements;
 
-typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
-
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_TYPE> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_TYPE> inputGradientTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
@@ -77,13 +62,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -98,19 +81,11 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
+
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
-
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int RavelIndex(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
 
 bool InBounds(List at, List sizes)
 {
@@ -141,14 +116,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -316,53 +301,39 @@ float Pow(float x, float y)
     return result;
 }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at)
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+
+float ReadInputGradient(List at)
 {
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
+        INPUT_GRADIENT_SIZES_LENGTH)];
 }
 
-INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
-INPUT_GRADIENT_VALUE ReadInputGradient(List at)
+void StoreOutputGradient(uint offset, float values[VECTOR])
 {
-    return LoadInputGradient(OffsetOf(Clamped(at, inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH),
-        inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
-}
-
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
-{
-#if VECTOR == 1
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)values[0];
-#else
     OutputGradientElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+        elements[k] = (OUTPUT_GRADIENT_TYPE)values[k];
     outputGradientTensor[offset / VECTOR] = elements;
-#endif
 }
 
 uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
-REAL_VALUE ReadKeptBase(List at)
+float ReadKeptBase(List at) { return LoadReal(keptBaseFirst, ClampedIndex(at, keptBaseSizes, KEPT_BASE_SIZES_LENGTH)); }
+
+float ReadKeptShares(List at)
 {
-    return LoadReal(keptBaseFirst, (uint)RavelIndex(Clamped(at, keptBaseSizes, KEPT_BASE_SIZES_LENGTH),
-        ListOf(keptBaseSizes[0], keptBaseSizes[1], KEPT_BASE_SIZES_LENGTH)));
+    return LoadReal(keptSharesFirst, ClampedIndex(at, keptSharesSizes, KEPT_SHARES_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptShares(List at)
-{
-    return LoadReal(keptSharesFirst, (uint)RavelIndex(Clamped(at, keptSharesSizes, KEPT_SHARES_SIZES_LENGTH),
-        ListOf(keptSharesSizes[0], keptSharesSizes[1], KEPT_SHARES_SIZES_LENGTH)));
-}
+void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 
-void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
-
-void WriteKeptBase(uint number, REAL_VALUE entry) { StoreReal(keptBaseFirst, number, entry); }
-void WriteKeptShares(uint number, REAL_VALUE entry) { StoreReal(keptSharesFirst, number, entry); }
+void WriteKeptBase(uint number, float entry) { StoreReal(keptBaseFirst, number, entry); }
+void WriteKeptShares(uint number, float entry) { StoreReal(keptSharesFirst, number, entry); }
 
 List Region(List c, List w)
 {
@@ -370,16 +341,16 @@ List Region(List c, List w)
     result.length = 4;
     [unroll]
     for (int d = 0; d < 4; d++)
-        result.entries[d] = Entry(c, d) + Entry(w, d) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d);
+        result.entries[d] = Entry(c, d) + Entry(w, d) - ENTRY_OF(before, BEFORE_LENGTH, d);
     return result;
 }
 
-REAL_VALUE BaseSum(List at)
+float BaseSum(List at)
 {
     const List wLast = ListOf(span[0], span[1], SPAN_LENGTH);
     const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = SPAN_ROW;
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     List w = wFirst;
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
@@ -390,16 +361,13 @@ REAL_VALUE BaseSum(List at)
         {
             const List list1 = Region(at, w);
             if (InBounds(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
-                result += (REAL_VALUE)ReadInput(list1) * (REAL_VALUE)ReadInput(list1);
+                result += ReadInput(list1) * ReadInput(list1);
         }
     }
     return result;
 }
 
-REAL_VALUE Base(List at)
-{
-    return (REAL_VALUE)bias + (REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0) * BaseSum(at);
-}
+float Base(List at) { return bias + alpha / Convert(localSize, (float)0) * BaseSum(at); }
 
 List Holder(List at, List w)
 {
@@ -407,16 +375,16 @@ List Holder(List at, List w)
     result.length = 4;
     [unroll]
     for (int d = 0; d < 4; d++)
-        result.entries[d] = Entry(at, d) + Entry(w, d) - Entry(ListOf(after[0], after[1], AFTER_LENGTH), d);
+        result.entries[d] = Entry(at, d) + Entry(w, d) - ENTRY_OF(after, AFTER_LENGTH, d);
     return result;
 }
 
-REAL_VALUE OutputGradientSum(List at)
+float OutputGradientSum(List at)
 {
     const List wLast = ListOf(span[0], span[1], SPAN_LENGTH);
     const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = SPAN_ROW;
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     List w = wFirst;
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
@@ -443,7 +411,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -457,7 +425,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List position = Numbered(first + VECTOR * item);
-    OUTPUT_GRADIENT_VALUE result[VECTOR];
+    float result[VECTOR];
     [unroll]
     for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
@@ -466,13 +434,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Base, Shares
         WriteKeptBase(first + VECTOR * item + inVector, Base(at));
         WriteKeptShares(first + VECTOR * item + inVector,
-            (REAL_VALUE)ReadInputGradient(at) * (REAL_VALUE)ReadInput(at)
-            * Pow(ReadKeptBase(at), -(REAL_VALUE)beta - (REAL_VALUE)1.0f));
+            ReadInputGradient(at) * ReadInput(at) * Pow(ReadKeptBase(at), -beta - 1.0f));
 #elif PASS == 1  // OutputGradientTensor
-        result[inVector] = (OUTPUT_GRADIENT_VALUE)((REAL_VALUE)ReadInputGradient(at)
-            * Pow(ReadKeptBase(at), -(REAL_VALUE)beta)
-            - (REAL_VALUE)2.0f * (REAL_VALUE)alpha * (REAL_VALUE)beta / Convert(localSize, (REAL_VALUE)0)
-            * (REAL_VALUE)ReadInput(at) * OutputGradientSum(at));
+        result[inVector] = ReadInputGradient(at) * Pow(ReadKeptBase(at), -beta)
+            - 2.0f * alpha * beta / Convert(localSize, (float)0) * ReadInput(at) * OutputGradientSum(at);
 #endif
     }
 #if PASS == 1

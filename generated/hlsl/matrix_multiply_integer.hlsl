@@ -4,8 +4,7 @@
 // DML_OPERATOR_MATRIX_MULTIPLY_INTEGER: Multiplies integer matrices after subtracting their zero points, one batch and
 // channel after the other.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... matrix_multiply_integer.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... matrix_multiply_integer.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -53,17 +52,16 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define INT8 uint, 8, int
+#define INT32 int, 32, int
+#define UINT8 uint, 8, uint
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
@@ -78,10 +76,6 @@
 #define BZERO_POINT_BITS BITS(BZERO_POINT_TYPE)
 #define BZERO_POINT_VALUE VALUE(BZERO_POINT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -179,13 +173,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -199,6 +191,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -237,14 +232,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 A_VALUE LoadA(uint offset)
@@ -253,7 +248,7 @@ A_VALUE LoadA(uint offset)
     const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
 }
-A_VALUE ReadA(List at) { return LoadA(OffsetOf(Clamped(at, aSizes, A_SIZES_LENGTH), aStrides, A_SIZES_LENGTH)); }
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
@@ -264,8 +259,8 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 }
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
-    return AZERO_POINT_PRESENT ? LoadAZeroPoint(OffsetOf(Clamped(at, aZeroPointSizes, AZERO_POINT_SIZES_LENGTH),
-        aZeroPointStrides, AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
+    return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
+        AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -274,7 +269,7 @@ B_VALUE LoadB(uint offset)
     const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
 }
-B_VALUE ReadB(List at) { return LoadB(OffsetOf(Clamped(at, bSizes, B_SIZES_LENGTH), bStrides, B_SIZES_LENGTH)); }
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
@@ -285,14 +280,17 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 }
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
-    return BZERO_POINT_PRESENT ? LoadBZeroPoint(OffsetOf(Clamped(at, bZeroPointSizes, BZERO_POINT_SIZES_LENGTH),
-        bZeroPointStrides, BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
+    return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
+        BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, int value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, int entry)
+{
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+}
 
 int I(List at) { return Entry(at, r2); }
 
@@ -302,8 +300,7 @@ List PickList(int d, int i)
     result.length = AZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -329,8 +326,7 @@ List PickList2(int d, int i)
     result.length = BZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -350,11 +346,9 @@ int Right(List at, int k)
 
 int64_t Exact(List at)
 {
-    const int kFirst = 0;
-    const int kLast = k2;
     int64_t result = (int64_t)0;
     [loop]
-    for (int k = kFirst; k < kLast; k++)
+    for (int k = 0; k < k2; k++)
         result += Left(at, k) * Right(at, k);
     return result;
 }
@@ -366,16 +360,8 @@ List OutputList(List at)
     [unroll]
     for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
         result.entries[v1] = v1 == max(AZERO_POINT_SIZES_LENGTH - 2, 0)
-            && Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), v1) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
+            && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
     return result;
-}
-
-int OutputChoice(List at)
-{
-    if (AZERO_POINT_PRESENT)
-        return (int)ReadAZeroPoint(OutputList(at));
-    return 0;
 }
 
 List OutputList2(List at)
@@ -385,16 +371,8 @@ List OutputList2(List at)
     [unroll]
     for (int v1 = 0; v1 < BZERO_POINT_SIZES_LENGTH; v1++)
         result.entries[v1] = v1 == BZERO_POINT_SIZES_LENGTH - 1
-            && Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), v1) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
+            && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
     return result;
-}
-
-int OutputChoice2(List at)
-{
-    if (BZERO_POINT_PRESENT)
-        return (int)ReadBZeroPoint(OutputList2(at));
-    return 0;
 }
 
 #ifdef DIMENSION_ORDER
@@ -408,7 +386,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -417,12 +395,12 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return OutputChoice(at); }
+int LeftZeroPoint(List at) { return AZERO_POINT_PRESENT ? (int)ReadAZeroPoint(OutputList(at)) : 0; }
 
-int RightZeroPoint(List at) { return OutputChoice2(at); }
+int RightZeroPoint(List at) { return BZERO_POINT_PRESENT ? (int)ReadBZeroPoint(OutputList2(at)) : 0; }
 
 // Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, int total) { return (OUTPUT_VALUE)total; }
+int Finished(List at, int total) { return (int)total; }
 #endif
 
 #if PASS >= 1
@@ -435,7 +413,7 @@ List PositionOf(uint number, uint y, uint x)
     [unroll]
     for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);
         rest = above;
     }
@@ -500,7 +478,7 @@ void StoreFour(uint part, uint number, uint y, uint x, uint end, Four four, int4
 #if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
-    vector<OUTPUT_VALUE, 4> elements;
+    vector<int, 4> elements;
     uint e;
     [unroll]
     for (e = 0; e < 4; e++)
@@ -1033,10 +1011,11 @@ void Contract(uint item, uint thread)
         return;
     // Groups that compute the same tile of several matrices run one after another: those of phases interleave in the
     // output, whose cache lines fill up while they are cached.
-    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
+    const uint above = DivideBySize(item, walk[1].size, walk[1].reciprocal), number = item - above * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0].size, walk[0].reciprocal) : 0,
+        tile = above - part * walk[0].size;
 
-    const uint down = DivideBySize(tile, walk[2]);
+    const uint down = DivideBySize(tile, walk[2].size, walk[2].reciprocal);
     const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
@@ -1117,7 +1096,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Exact(at));
+    WriteOutput(at, (int)Exact(at));
 #endif
 #endif
 }

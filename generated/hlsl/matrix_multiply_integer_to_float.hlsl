@@ -4,8 +4,7 @@
 // DML_OPERATOR_MATRIX_MULTIPLY_INTEGER_TO_FLOAT: Multiplies integer matrices after subtracting their zero points,
 // scales the products to floating point and adds a bias.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... matrix_multiply_integer_to_float.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... matrix_multiply_integer_to_float.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -56,27 +55,25 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)
 #define ASCALE_STORED STORED(ASCALE_TYPE)
-#define ASCALE_VALUE VALUE(ASCALE_TYPE)
 #define AZERO_POINT_STORED STORED(AZERO_POINT_TYPE)
 #define AZERO_POINT_BITS BITS(AZERO_POINT_TYPE)
 #define AZERO_POINT_VALUE VALUE(AZERO_POINT_TYPE)
@@ -84,17 +81,11 @@
 #define B_BITS BITS(B_TYPE)
 #define B_VALUE VALUE(B_TYPE)
 #define BSCALE_STORED STORED(BSCALE_TYPE)
-#define BSCALE_VALUE VALUE(BSCALE_TYPE)
 #define BZERO_POINT_STORED STORED(BZERO_POINT_TYPE)
 #define BZERO_POINT_BITS BITS(BZERO_POINT_TYPE)
 #define BZERO_POINT_VALUE VALUE(BZERO_POINT_TYPE)
 #define BIAS_STORED STORED(BIAS_TYPE)
-#define BIAS_VALUE VALUE(BIAS_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -197,13 +188,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -217,6 +206,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -255,14 +247,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
@@ -316,12 +308,11 @@ A_VALUE LoadA(uint offset)
     return (A_VALUE)aTensor[offset];
 #endif
 }
-A_VALUE ReadA(List at) { return LoadA(OffsetOf(Clamped(at, aSizes, A_SIZES_LENGTH), aStrides, A_SIZES_LENGTH)); }
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
 
-ASCALE_VALUE LoadAScale(uint offset) { return (ASCALE_VALUE)aScaleTensor[offset]; }
-ASCALE_VALUE ReadAScale(List at)
+float ReadAScale(List at)
 {
-    return LoadAScale(OffsetOf(Clamped(at, aScaleSizes, ASCALE_SIZES_LENGTH), aScaleStrides, ASCALE_SIZES_LENGTH));
+    return (float)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_SIZES_LENGTH)];
 }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
@@ -337,8 +328,8 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 }
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
-    return AZERO_POINT_PRESENT ? LoadAZeroPoint(OffsetOf(Clamped(at, aZeroPointSizes, AZERO_POINT_SIZES_LENGTH),
-        aZeroPointStrides, AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
+    return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
+        AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -351,12 +342,11 @@ B_VALUE LoadB(uint offset)
     return (B_VALUE)bTensor[offset];
 #endif
 }
-B_VALUE ReadB(List at) { return LoadB(OffsetOf(Clamped(at, bSizes, B_SIZES_LENGTH), bStrides, B_SIZES_LENGTH)); }
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
-BSCALE_VALUE LoadBScale(uint offset) { return (BSCALE_VALUE)bScaleTensor[offset]; }
-BSCALE_VALUE ReadBScale(List at)
+float ReadBScale(List at)
 {
-    return LoadBScale(OffsetOf(Clamped(at, bScaleSizes, BSCALE_SIZES_LENGTH), bScaleStrides, BSCALE_SIZES_LENGTH));
+    return (float)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_SIZES_LENGTH)];
 }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
@@ -372,21 +362,22 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 }
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
-    return BZERO_POINT_PRESENT ? LoadBZeroPoint(OffsetOf(Clamped(at, bZeroPointSizes, BZERO_POINT_SIZES_LENGTH),
-        bZeroPointStrides, BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
+    return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
+        BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
 }
 
-BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
-BIAS_VALUE ReadBias(List at)
+float ReadBias(List at)
 {
-    return BIAS_PRESENT ? LoadBias(OffsetOf(Clamped(at, biasSizes, BIAS_SIZES_LENGTH), biasStrides, BIAS_SIZES_LENGTH))
-        : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (float)0;
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, float entry)
+{
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+}
 
 int I(List at) { return Entry(at, r3); }
 
@@ -396,8 +387,7 @@ List PickList(int d, int i)
     result.length = AZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -423,8 +413,7 @@ List PickList2(int d, int i)
     result.length = BZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -442,14 +431,12 @@ int64_t Right(List at, int k)
     return (int64_t)ReadB(Join(Part(at, 0, r3), ListOf(int4(k, J(at), 0, 0), 0, 2))) - RightZero(columnAxis2, J(at));
 }
 
-REAL_VALUE OutputSum(List at)
+float OutputSum(List at)
 {
-    const int kFirst = 0;
-    const int kLast = k2;
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     [loop]
-    for (int k = kFirst; k < kLast; k++)
-        result += Convert(Left(at, k), (REAL_VALUE)0) * Convert(Right(at, k), (REAL_VALUE)0);
+    for (int k = 0; k < k2; k++)
+        result += Convert(Left(at, k), (float)0) * Convert(Right(at, k), (float)0);
     return result;
 }
 
@@ -459,12 +446,11 @@ List PickList3(int d, int i)
     result.length = ASCALE_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < ASCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), e) != 1 ? i
-            : 0;
+        result.entries[e] = e == d && ENTRY_OF(aScaleSizes, ASCALE_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-REAL_VALUE FactorPick(int d, int i) { return (REAL_VALUE)ReadAScale(PickList3(d, i)); }
+float FactorPick(int d, int i) { return ReadAScale(PickList3(d, i)); }
 
 List PickList4(int d, int i)
 {
@@ -472,21 +458,13 @@ List PickList4(int d, int i)
     result.length = BSCALE_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < BSCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), e) != 1 ? i
-            : 0;
+        result.entries[e] = e == d && ENTRY_OF(bScaleSizes, BSCALE_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-REAL_VALUE FactorPick2(int d, int i) { return (REAL_VALUE)ReadBScale(PickList4(d, i)); }
+float FactorPick2(int d, int i) { return ReadBScale(PickList4(d, i)); }
 
-REAL_VALUE Factor(List at) { return FactorPick(ROW_AXIS_BOUND, I(at)) * FactorPick2(COLUMN_AXIS_BOUND, J(at)); }
-
-REAL_VALUE OutputChoice(List at)
-{
-    if (BIAS_PRESENT)
-        return (REAL_VALUE)ReadBias(at);
-    return (REAL_VALUE)0.0f;
-}
+float Factor(List at) { return FactorPick(ROW_AXIS_BOUND, I(at)) * FactorPick2(COLUMN_AXIS_BOUND, J(at)); }
 
 List OutputList(List at)
 {
@@ -495,16 +473,8 @@ List OutputList(List at)
     [unroll]
     for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
         result.entries[v1] = v1 == max(AZERO_POINT_SIZES_LENGTH - 2, 0)
-            && Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), v1) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
+            && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
     return result;
-}
-
-int64_t OutputChoice2(List at)
-{
-    if (AZERO_POINT_PRESENT)
-        return (int64_t)ReadAZeroPoint(OutputList(at));
-    return 0;
 }
 
 List OutputList2(List at)
@@ -514,16 +484,8 @@ List OutputList2(List at)
     [unroll]
     for (int v1 = 0; v1 < BZERO_POINT_SIZES_LENGTH; v1++)
         result.entries[v1] = v1 == BZERO_POINT_SIZES_LENGTH - 1
-            && Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), v1) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
+            && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
     return result;
-}
-
-int64_t OutputChoice3(List at)
-{
-    if (BZERO_POINT_PRESENT)
-        return (int64_t)ReadBZeroPoint(OutputList2(at));
-    return 0;
 }
 
 #ifdef DIMENSION_ORDER
@@ -537,7 +499,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -546,14 +508,17 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return (int)OutputChoice2(at); }
+int LeftZeroPoint(List at) { return (int)(AZERO_POINT_PRESENT ? (int64_t)ReadAZeroPoint(OutputList(at)) : (int64_t)0); }
 
-int RightZeroPoint(List at) { return (int)OutputChoice3(at); }
+int RightZeroPoint(List at)
+{
+    return (int)(BZERO_POINT_PRESENT ? (int64_t)ReadBZeroPoint(OutputList2(at)) : (int64_t)0);
+}
 
 // Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, int total)
+float Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)(Convert(total, (REAL_VALUE)0) * Factor(at) + OutputChoice(at));
+    return Convert(total, (float)0) * Factor(at) + (BIAS_PRESENT ? ReadBias(at) : 0.0f);
 }
 #endif
 
@@ -567,7 +532,7 @@ List PositionOf(uint number, uint y, uint x)
     [unroll]
     for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);
         rest = above;
     }
@@ -632,7 +597,7 @@ void StoreFour(uint part, uint number, uint y, uint x, uint end, Four four, int4
 #if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
-    vector<OUTPUT_VALUE, 4> elements;
+    vector<float, 4> elements;
     uint e;
     [unroll]
     for (e = 0; e < 4; e++)
@@ -1165,10 +1130,11 @@ void Contract(uint item, uint thread)
         return;
     // Groups that compute the same tile of several matrices run one after another: those of phases interleave in the
     // output, whose cache lines fill up while they are cached.
-    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
+    const uint above = DivideBySize(item, walk[1].size, walk[1].reciprocal), number = item - above * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0].size, walk[0].reciprocal) : 0,
+        tile = above - part * walk[0].size;
 
-    const uint down = DivideBySize(tile, walk[2]);
+    const uint down = DivideBySize(tile, walk[2].size, walk[2].reciprocal);
     const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
@@ -1249,7 +1215,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)(OutputSum(at) * Factor(at) + OutputChoice(at)));
+    WriteOutput(at, OutputSum(at) * Factor(at) + (BIAS_PRESENT ? ReadBias(at) : 0.0f));
 #endif
 #endif
 }

@@ -4,8 +4,7 @@
 // DML_OPERATOR_MAX_POOLING2: Computes the largest of the elements under a window that slides over the spatial
 // dimensions and may skip elements, and returns its position.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling2.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling2.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -54,25 +53,24 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float, asfloat(0xff800000u)
+#define FLOAT32 float, 32, float, asfloat(0xff800000u)
+#define INT8 uint, 8, int, (-127-1)
+#define INT16 int16_t, 16, int, (-32767-1)
+#define INT32 int, 32, int, (-2147483647-1)
+#define INT64 int64_t, 64, int64_t, ((int64_t)1<<63)
+#define UINT8 uint, 8, uint, 0
+#define UINT16 uint16_t, 16, uint, 0
+#define UINT32 uint, 32, uint, 0
+#define UINT64 uint64_t, 64, uint64_t, 0
+#define STORED_OF(stored, bits, value, lowest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value, lowest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value, lowest) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST_OF(stored, bits, value, lowest) lowest
 #define LOWEST(type) LOWEST_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
@@ -83,9 +81,6 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_INDICES_STORED STORED(OUTPUT_INDICES_TYPE)
 #define OUTPUT_INDICES_VALUE VALUE(OUTPUT_INDICES_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 #if PASS == 2
 #define RANK OUTPUT_SIZES_LENGTH
@@ -156,13 +151,11 @@ struct WindowAxis
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -176,6 +169,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -244,14 +240,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -323,10 +319,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -345,17 +338,14 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry); }
 
-void StoreOutputIndices(uint offset, OUTPUT_INDICES_VALUE value)
+void WriteOutputIndices(List at, OUTPUT_INDICES_VALUE entry)
 {
-    outputIndicesTensor[offset] = (OUTPUT_INDICES_STORED)value;
+    outputIndicesTensor[OffsetOf(at, outputIndicesStrides, OUTPUT_INDICES_SIZES_LENGTH)] = (OUTPUT_INDICES_STORED)entry;
 }
 
-uint OffsetInOutputIndices(List at) { return OffsetOf(at, outputIndicesStrides, OUTPUT_INDICES_SIZES_LENGTH); }
-void WriteOutputIndices(List at, OUTPUT_INDICES_VALUE entry) { StoreOutputIndices(OffsetInOutputIndices(at), entry); }
-
-int Dilation(int d) { return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d); }
+int Dilation(int d) { return ENTRY_OF(dilations, DILATIONS_LENGTH, d); }
 
 List Position(List o, List w)
 {
@@ -363,8 +353,8 @@ List Position(List o, List w)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
-            + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+        result.entries[d] = Entry(o, d) * ENTRY_OF(strides, STRIDES_LENGTH, d) + Entry(w, d) * Dilation(d)
+            - ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
     return result;
 }
 
@@ -462,7 +452,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -579,7 +569,8 @@ void FoldBlock(uint group, uint thread)
         [unroll]
         for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
+            const uint above = DivideBySize(channel, layerSizes[d].size, layerSizes[d].reciprocal),
+                tap = channel - above * layerSizes[d].size;
             const uint position = (uint)first[d] + tap * (uint)windowAxes[d].tap;
             channel = above;
             isInside = isInside && position < windowAxes[d].limit;

@@ -4,8 +4,7 @@
 // DML_OPERATOR_MAX_POOLING_GRAD: Gradient of MAX_POOLING2: adds the gradient of every window to the window's largest
 // element; the first wins a tie.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling_grad.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling_grad.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -33,28 +32,14 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
-#define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
 
-// The type that floats are computed in
-#define REAL_VALUE float
+typedef vector<OUTPUT_GRADIENT_TYPE, VECTOR> OutputGradientElements;
 
-typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
-
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_TYPE> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_TYPE> inputGradientTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
@@ -78,13 +63,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -98,6 +81,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -130,7 +116,7 @@ List Join(List left, List right)
 int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+    return (int)DivideBySize((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
@@ -173,14 +159,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -215,30 +211,21 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at)
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+
+float ReadInputGradient(List at)
 {
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
+        INPUT_GRADIENT_SIZES_LENGTH)];
 }
 
-INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
-INPUT_GRADIENT_VALUE ReadInputGradient(List at)
+void StoreOutputGradient(uint offset, float values[VECTOR])
 {
-    return LoadInputGradient(OffsetOf(Clamped(at, inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH),
-        inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
-}
-
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
-{
-#if VECTOR == 1
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)values[0];
-#else
     OutputGradientElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+        elements[k] = (OUTPUT_GRADIENT_TYPE)values[k];
     outputGradientTensor[offset / VECTOR] = elements;
-#endif
 }
 
 uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
@@ -248,15 +235,14 @@ int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number];
 
 int ReadKeptWinner(List at)
 {
-    return LoadInt(keptWinnerFirst, (uint)RavelIndex(Clamped(at, keptWinnerSizes, KEPT_WINNER_SIZES_LENGTH),
-        ListOf(keptWinnerSizes[0], keptWinnerSizes[1], KEPT_WINNER_SIZES_LENGTH)));
+    return LoadInt(keptWinnerFirst, ClampedIndex(at, keptWinnerSizes, KEPT_WINNER_SIZES_LENGTH));
 }
 
 void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
 
 void WriteKeptWinner(uint number, int entry) { StoreInt(keptWinnerFirst, number, entry); }
 
-int Dilation(int d) { return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d); }
+int Dilation(int d) { return ENTRY_OF(dilations, DILATIONS_LENGTH, d); }
 
 List Position(List o, List w)
 {
@@ -264,8 +250,8 @@ List Position(List o, List w)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
-            + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+        result.entries[d] = Entry(o, d) * ENTRY_OF(strides, STRIDES_LENGTH, d) + Entry(w, d) * Dilation(d)
+            - ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
     return result;
 }
 
@@ -298,7 +284,7 @@ List GreatestAt(List at)
     const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_SIZE_ROW;
     List result = wFirst;
-    REAL_VALUE best = (REAL_VALUE)0;
+    float best = (float)0;
     bool found = false;
     List w = wFirst;
     [loop]
@@ -310,7 +296,7 @@ List GreatestAt(List at)
         {
             if (Valid(at, w))
             {
-                const REAL_VALUE value = (REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w)));
+                const float value = ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w)));
                 if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
                 {
                     best = value;
@@ -337,18 +323,16 @@ List Last(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(FloorQuotientBy(Entry(at, d + 2)
-            + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d),
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
-            Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)) + 1,
-            Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
+        result.entries[d] = max(min(FloorQuotientBy(Entry(at, d + 2) + ENTRY_OF(startPadding, START_PADDING_LENGTH, d),
+            ENTRY_OF(strides, STRIDES_LENGTH, d), ENTRY_OF(stridesReciprocals, STRIDES_LENGTH, d)) + 1,
+            ENTRY_OF(results, RESULTS_LENGTH, d)), 0);
     return result;
 }
 
 int Before(List at, int d)
 {
-    return Entry(at, d + 2) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)
-        - (Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d) - 1) * Dilation(d);
+    return Entry(at, d + 2) + ENTRY_OF(startPadding, START_PADDING_LENGTH, d)
+        - (ENTRY_OF(windowSize, WINDOW_SIZE_LENGTH, d) - 1) * Dilation(d);
 }
 
 List First(List at)
@@ -357,20 +341,18 @@ List First(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = max(min(FloorQuotientBy(Before(at, d)
-            + Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
-            Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d),
-            Entry(ListOf(stridesReciprocals[0], stridesReciprocals[1], STRIDES_LENGTH), d)),
-            Entry(ListOf(results[0], results[1], RESULTS_LENGTH), d)), 0);
+        result.entries[d] = max(min(FloorQuotientBy(Before(at, d) + ENTRY_OF(strides, STRIDES_LENGTH, d) - 1,
+            ENTRY_OF(strides, STRIDES_LENGTH, d), ENTRY_OF(stridesReciprocals, STRIDES_LENGTH, d)),
+            ENTRY_OF(results, RESULTS_LENGTH, d)), 0);
     return result;
 }
 
-REAL_VALUE OutputGradientSum(List at)
+float OutputGradientSum(List at)
 {
     const List oLast = Last(at);
     const List oFirst = First(at);
     const int oRow = RowOf(oLast);
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     List o = oFirst;
     [loop]
     for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast, oRow))
@@ -381,7 +363,7 @@ REAL_VALUE OutputGradientSum(List at)
         {
             if (ReadKeptWinner(Join(Part(at, 0, 2), o)) == RavelIndex(at,
                 ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
-                result += (REAL_VALUE)ReadInputGradient(Join(Part(at, 0, 2), o));
+                result += ReadInputGradient(Join(Part(at, 0, 2), o));
         }
     }
     return result;
@@ -397,7 +379,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -411,7 +393,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List position = Numbered(first + VECTOR * item);
-    OUTPUT_GRADIENT_VALUE result[VECTOR];
+    float result[VECTOR];
     [unroll]
     for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
@@ -420,7 +402,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Winner
         WriteKeptWinner(first + VECTOR * item + inVector, WinnerChoice(at));
 #elif PASS == 1  // OutputGradientTensor
-        result[inVector] = (OUTPUT_GRADIENT_VALUE)OutputGradientSum(at);
+        result[inVector] = OutputGradientSum(at);
 #endif
     }
 #if PASS == 1

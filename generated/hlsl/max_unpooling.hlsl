@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_MAX_UNPOOLING: Puts the maxima of a pooling back where they were found, and 0 elsewhere.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_unpooling.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_unpooling.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -30,23 +29,22 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define INT64 int64_t, 64, int64_t
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
@@ -56,9 +54,6 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
@@ -90,13 +85,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -124,7 +117,7 @@ int Multiplied(List list)
 int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+    return (int)DivideBySize((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
@@ -166,14 +159,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Converts an integer to int64_t, saturating at its maximum
@@ -190,21 +193,16 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
-INDICES_VALUE LoadIndices(uint offset) { return (INDICES_VALUE)indicesTensor[offset]; }
 INDICES_VALUE ReadIndices(List at)
 {
-    return LoadIndices(OffsetOf(Clamped(at, indicesSizes, INDICES_SIZES_LENGTH), indicesStrides, INDICES_SIZES_LENGTH));
+    return (INDICES_VALUE)indicesTensor[ClampedOffset(at, indicesSizes, indicesStrides, INDICES_SIZES_LENGTH)];
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if VECTOR == 1
-#if OUTPUT_BITS < 16
+#if VECTOR == 1 && OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -213,11 +211,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#endif
-#else
-#if OUTPUT_BITS < 16
+#elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -230,7 +224,6 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
-#endif
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
@@ -238,11 +231,7 @@ uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_L
 // Entry `number` of an intermediate tensor whose first word is `first`
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
-int ReadKeptLast(List at)
-{
-    return LoadInt(keptLastFirst, (uint)RavelIndex(Clamped(at, keptLastSizes, KEPT_LAST_SIZES_LENGTH),
-        ListOf(keptLastSizes[0], keptLastSizes[1], KEPT_LAST_SIZES_LENGTH)));
-}
+int ReadKeptLast(List at) { return LoadInt(keptLastFirst, ClampedIndex(at, keptLastSizes, KEPT_LAST_SIZES_LENGTH)); }
 
 INPUT_VALUE OutputChoice(List at)
 {
@@ -262,7 +251,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -4,8 +4,7 @@
 // DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1: Normalizes the input by its own mean and variance along axes of choice,
 // then scales and shifts it.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... mean_variance_normalization1.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... mean_variance_normalization1.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
@@ -41,34 +40,18 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define SCALE_STORED STORED(SCALE_TYPE)
-#define SCALE_VALUE VALUE(SCALE_TYPE)
-#define BIAS_STORED STORED(BIAS_TYPE)
-#define BIAS_VALUE VALUE(BIAS_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
+#define UINT32 uint
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
-typedef vector<BIAS_STORED, BIAS_VECTOR> BiasElements;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
+typedef vector<INPUT_TYPE, INPUT_VECTOR> InputElements;
+typedef vector<SCALE_TYPE, SCALE_VECTOR> ScaleElements;
+typedef vector<BIAS_TYPE, BIAS_VECTOR> BiasElements;
+typedef vector<OUTPUT_TYPE, OUTPUT_VECTOR> OutputElements;
 
 // The totals of a row, or of a part of it
-struct State { REAL_VALUE deviations, squares, count, center; };
+struct State { float deviations, squares, count, center; };
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ScaleElements> scaleTensor : register(t1);
@@ -98,13 +81,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
@@ -386,17 +367,17 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_TYPE)value; }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.
-REAL_VALUE Activate(REAL_VALUE input, int number)
+float Activate(float input, int number)
 {
     const int4 activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
     const float parameter0 = asfloat(activation.y), parameter1 = asfloat(activation.z);
 #if ACTIVATION_KINDS >> 0 & 1
     if (activation.x == 35)  // ACTIVATION_ELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input);
+        return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(input);
 #endif
 #if ACTIVATION_KINDS >> 1 & 1
     if (activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
@@ -408,7 +389,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 3 & 1
     if (activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * input;
+        return LessOrEqual(0.0f, input) ? input : parameter0 * input;
 #endif
 #if ACTIVATION_KINDS >> 4 & 1
     if (activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
@@ -420,11 +401,11 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 6 & 1
     if (activation.x == 44)  // ACTIVATION_RELU
-        return Max(input, (REAL_VALUE)0.0f);
+        return Max(input, 0.0f);
 #endif
 #if ACTIVATION_KINDS >> 7 & 1
     if (activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
-        return parameter1 * (Less((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(input));
+        return parameter1 * (Less(0.0f, input) ? input : parameter0 * Expm1(input));
 #endif
 #if ACTIVATION_KINDS >> 8 & 1
     if (activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
@@ -432,7 +413,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 9 & 1
     if (activation.x == 47)  // ACTIVATION_SIGMOID
-        return Quotient((REAL_VALUE)1.0f, (REAL_VALUE)1.0f + Exp(-input));
+        return Quotient(1.0f, 1.0f + Exp(-input));
 #endif
 #if ACTIVATION_KINDS >> 10 & 1
     if (activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
@@ -440,7 +421,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 11 & 1
     if (activation.x == 50)  // ACTIVATION_SOFTSIGN
-        return IsInfinity(input) ? Sign(input) : Quotient(input, (REAL_VALUE)1.0f + Abs(input));
+        return IsInfinity(input) ? Sign(input) : Quotient(input, 1.0f + Abs(input));
 #endif
 #if ACTIVATION_KINDS >> 12 & 1
     if (activation.x == 51)  // ACTIVATION_TANH
@@ -448,16 +429,16 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 #endif
 #if ACTIVATION_KINDS >> 13 & 1
     if (activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
-        return Less(parameter0, input) ? input : (REAL_VALUE)0.0f;
+        return Less(parameter0, input) ? input : 0.0f;
 #endif
 #if ACTIVATION_KINDS >> 14 & 1
     if (activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
-        return Above(input, parameter1) ? Scaled(input, (REAL_VALUE)1.0f, -parameter0)
-            : (Below(input, -parameter1) ? Scaled(input, (REAL_VALUE)1.0f, parameter0) : (REAL_VALUE)0.0f);
+        return Above(input, parameter1) ? Scaled(input, 1.0f, -parameter0)
+            : (Below(input, -parameter1) ? Scaled(input, 1.0f, parameter0) : 0.0f);
 #endif
 #if ACTIVATION_KINDS >> 15 & 1
     if (activation.x == 128)  // ACTIVATION_CELU: Alpha
-        return LessOrEqual((REAL_VALUE)0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
+        return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
 #endif
 #if ACTIVATION_KINDS >> 16 & 1
     if (activation.x == 157)  // ACTIVATION_GELU
@@ -468,10 +449,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 
 struct Position
 {
-    uint input;
-    uint scale;
-    uint bias;
-    uint output;
+    uint input, scale, bias, output;
 };
 
 // Where a row starts
@@ -481,7 +459,7 @@ Position LocateRow(uint item)
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d].size, keptLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
         position.input += coordinate * keptLoops[d].inputStride;
         position.scale += coordinate * keptLoops[d].scaleStride;
@@ -499,7 +477,7 @@ Position LocateVector(uint item)
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d].size, rowLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
         position.input += coordinate * rowLoops[d].inputStride;
         position.scale += coordinate * rowLoops[d].scaleStride;
@@ -518,7 +496,7 @@ void LoadInputElements(uint offset, out float values[VECTOR])
         const InputElements elements = inputTensor[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -530,7 +508,7 @@ void LoadScaleElements(uint offset, out float values[VECTOR])
         const ScaleElements elements = scaleTensor[(offset + (SCALE_SINGLE ? 0 : k * scaleStep)) / SCALE_VECTOR];
         [unroll]
         for (uint l = 0; l < SCALE_VECTOR; l++)
-            values[k + l] = (SCALE_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
@@ -542,14 +520,14 @@ void LoadBiasElements(uint offset, out float values[VECTOR])
         const BiasElements elements = biasTensor[(offset + (BIAS_SINGLE ? 0 : k * biasStep)) / BIAS_VECTOR];
         [unroll]
         for (uint l = 0; l < BIAS_VECTOR; l++)
-            values[k + l] = (BIAS_VALUE)elements[l];
+            values[k + l] = (float)elements[l];
     }
 }
 
 // Epilogue: the element at an offset, given what is computed for it
-OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total) { return (OUTPUT_VALUE)total; }
+float Finished(uint at, float total) { return (float)total; }
 
-void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreOutputElements(uint offset, float values[VECTOR])
 {
 #if OUTPUT_VECTOR == 1
     [unroll]
@@ -559,7 +537,7 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)Finished(offset + k, values[k]);
+        elements[k] = (OUTPUT_TYPE)Finished(offset + k, values[k]);
     outputTensor[offset / OUTPUT_VECTOR] = elements;
 #endif
 }
@@ -712,10 +690,10 @@ void WorkOnRows(uint number, uint thread)
     return;
 #endif
 
-    const float rowMean = SumOf(totals) / Convert(product, (REAL_VALUE)0);
+    const float rowMean = SumOf(totals) / Convert(product, (float)0);
     const float rowCenter = rowMean;
-    const float rowVariance = About(totals, rowCenter).squares / Convert(product, (REAL_VALUE)0);
-    const float row3 = NORMALIZE_VARIANCE_BOUND ? Sqrt(rowVariance + (REAL_VALUE)epsilon) : (REAL_VALUE)1.0f;
+    const float rowVariance = About(totals, rowCenter).squares / Convert(product, (float)0);
+    const float row3 = NORMALIZE_VARIANCE_BOUND ? Sqrt(rowVariance + epsilon) : 1.0f;
 
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
@@ -734,7 +712,7 @@ void WorkOnRows(uint number, uint thread)
             if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const Position place = LocateVector(item + u * REDUCTION_THREADS);
-                OUTPUT_VALUE outputValues[VECTOR];
+                float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
@@ -742,8 +720,8 @@ void WorkOnRows(uint number, uint thread)
                     const float scaleElement = scaleBlock[u][k];
                     const float biasElement = biasBlock[u][k];
 
-                    outputValues[k] = (OUTPUT_VALUE)Activate((SCALE_PRESENT ? scaleElement : (REAL_VALUE)1.0f)
-                        * (inputElement - rowCenter) / row3 + (BIAS_PRESENT ? biasElement : (REAL_VALUE)0.0f), 0);
+                    outputValues[k] = Activate((SCALE_PRESENT ? scaleElement : 1.0f) * (inputElement - rowCenter) / row3
+                        + (BIAS_PRESENT ? biasElement : 0.0f), 0);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -4,8 +4,7 @@
 // DML_OPERATOR_MULTIHEAD_ATTENTION1: Multi-head attention in which several query heads can share a key and value head;
 // keys and values can be appended to those of earlier calls.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... multihead_attention1.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... multihead_attention1.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -47,9 +46,9 @@
 //              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_STORED and
 //              VALUE_STORED outputs that all are stored to, as well. The rows of these tensors are whole vectors; of
 //              the output, of 4 elements.
-// For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
-// or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or
-// OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
+// For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or float or BIAS or MASK or
+// RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or OUTPUT_PRESENT_KEY or
+// OUTPUT_PRESENT_VALUE:
 //   X_TYPE     its data type. QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor,
 //              StackedQueryKeyValueTensor, BiasTensor, RelativePositionBiasTensor, PastKeyTensor, PastValueTensor,
 //              OutputTensor, OutputPresentKeyTensor, OutputPresentValueTensor: FLOAT32, FLOAT16; MaskTensor,
@@ -67,51 +66,30 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, asfloat(0xff800000u)
+#define FLOAT32 float, asfloat(0xff800000u)
+#define INT32 int, (-2147483647-1)
+#define UINT32 uint, 0
+#define STORED_OF(stored, lowest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST_OF(stored, lowest) lowest
 #define LOWEST(type) LOWEST_OF(type)
 #define QUERY_STORED STORED(QUERY_TYPE)
-#define QUERY_VALUE VALUE(QUERY_TYPE)
 #define KEY_STORED STORED(KEY_TYPE)
-#define KEY_VALUE VALUE(KEY_TYPE)
 #define VALUE_STORED STORED(VALUE_TYPE)
-#define VALUE_VALUE VALUE(VALUE_TYPE)
 #define STACKED_QUERY_KEY_STORED STORED(STACKED_QUERY_KEY_TYPE)
-#define STACKED_QUERY_KEY_VALUE VALUE(STACKED_QUERY_KEY_TYPE)
 #define STACKED_KEY_VALUE_STORED STORED(STACKED_KEY_VALUE_TYPE)
-#define STACKED_KEY_VALUE_VALUE VALUE(STACKED_KEY_VALUE_TYPE)
 #define STACKED_QUERY_KEY_VALUE_STORED STORED(STACKED_QUERY_KEY_VALUE_TYPE)
-#define STACKED_QUERY_KEY_VALUE_VALUE VALUE(STACKED_QUERY_KEY_VALUE_TYPE)
 #define BIAS_STORED STORED(BIAS_TYPE)
-#define BIAS_VALUE VALUE(BIAS_TYPE)
 #define MASK_STORED STORED(MASK_TYPE)
-#define MASK_VALUE VALUE(MASK_TYPE)
 #define RELATIVE_POSITION_BIAS_STORED STORED(RELATIVE_POSITION_BIAS_TYPE)
-#define RELATIVE_POSITION_BIAS_VALUE VALUE(RELATIVE_POSITION_BIAS_TYPE)
 #define PAST_KEY_STORED STORED(PAST_KEY_TYPE)
-#define PAST_KEY_VALUE VALUE(PAST_KEY_TYPE)
 #define PAST_VALUE_STORED STORED(PAST_VALUE_TYPE)
-#define PAST_VALUE_VALUE VALUE(PAST_VALUE_TYPE)
 #define PAST_SEQUENCE_LENGTHS_STORED STORED(PAST_SEQUENCE_LENGTHS_TYPE)
-#define PAST_SEQUENCE_LENGTHS_VALUE VALUE(PAST_SEQUENCE_LENGTHS_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_PRESENT_KEY_STORED STORED(OUTPUT_PRESENT_KEY_TYPE)
-#define OUTPUT_PRESENT_KEY_VALUE VALUE(OUTPUT_PRESENT_KEY_TYPE)
 #define OUTPUT_PRESENT_VALUE_STORED STORED(OUTPUT_PRESENT_VALUE_TYPE)
-#define OUTPUT_PRESENT_VALUE_VALUE VALUE(OUTPUT_PRESENT_VALUE_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -181,21 +159,17 @@ struct Dimension
     uint groupColumns;  // thread groups along x
     int keptQueryFirst, keptPresentKeyFirst, keptPresentValueFirst, keptContextFirst, totalSequenceLength,
         pastSequenceLength, heads2, heads3;
-    float scale;
-    int maskSizesEntry, pastSequenceLengths;
-    float maskFilterValue;
-    int outputPresentKey, pastKey, key;
+    float scale, maskFilterValue;
+    int maskSizesEntry, pastSequenceLengths, outputPresentKey, pastKey, key;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -256,7 +230,7 @@ List Align(List list, int length, int fill)
 int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+    return (int)DivideBySize((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
@@ -307,230 +281,171 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
-QUERY_VALUE LoadQuery(uint offset) { return (QUERY_VALUE)queryTensor[offset]; }
-QUERY_VALUE ReadQuery(List at)
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
 {
-    return QUERY_PRESENT ? LoadQuery(OffsetOf(Clamped(at, querySizes, QUERY_SIZES_LENGTH), queryStrides,
-        QUERY_SIZES_LENGTH)) : (QUERY_VALUE)0;
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
-KEY_VALUE LoadKey(uint offset) { return (KEY_VALUE)keyTensor[offset]; }
-KEY_VALUE ReadKey(List at)
+float ReadQuery(List at)
 {
-    return KEY_PRESENT ? LoadKey(OffsetOf(Clamped(at, keySizes, KEY_SIZES_LENGTH), keyStrides, KEY_SIZES_LENGTH))
-        : (KEY_VALUE)0;
+    return QUERY_PRESENT ? (float)queryTensor[ClampedOffset(at, querySizes, queryStrides, QUERY_SIZES_LENGTH)]
+        : (float)0;
 }
 
-VALUE_VALUE LoadValue(uint offset) { return (VALUE_VALUE)valueTensor[offset]; }
-VALUE_VALUE ReadValue(List at)
+float ReadKey(List at)
 {
-    return VALUE_PRESENT ? LoadValue(OffsetOf(Clamped(at, value_Sizes, VALUE_SIZES_LENGTH), value_Strides,
-        VALUE_SIZES_LENGTH)) : (VALUE_VALUE)0;
+    return KEY_PRESENT ? (float)keyTensor[ClampedOffset(at, keySizes, keyStrides, KEY_SIZES_LENGTH)] : (float)0;
 }
 
-STACKED_QUERY_KEY_VALUE LoadStackedQueryKey(uint offset)
+float ReadValue(List at)
 {
-    return (STACKED_QUERY_KEY_VALUE)stackedQueryKeyTensor[offset];
-}
-STACKED_QUERY_KEY_VALUE ReadStackedQueryKey(List at)
-{
-    return STACKED_QUERY_KEY_PRESENT ? LoadStackedQueryKey(OffsetOf(Clamped(at, stackedQueryKeySizes,
-        STACKED_QUERY_KEY_SIZES_LENGTH), stackedQueryKeyStrides, STACKED_QUERY_KEY_SIZES_LENGTH))
-        : (STACKED_QUERY_KEY_VALUE)0;
+    return VALUE_PRESENT ? (float)valueTensor[ClampedOffset(at, value_Sizes, value_Strides, VALUE_SIZES_LENGTH)]
+        : (float)0;
 }
 
-STACKED_KEY_VALUE_VALUE LoadStackedKeyValue(uint offset)
+float ReadStackedQueryKey(List at)
 {
-    return (STACKED_KEY_VALUE_VALUE)stackedKeyValueTensor[offset];
-}
-STACKED_KEY_VALUE_VALUE ReadStackedKeyValue(List at)
-{
-    return STACKED_KEY_VALUE_PRESENT ? LoadStackedKeyValue(OffsetOf(Clamped(at, stackedKeyValueSizes,
-        STACKED_KEY_VALUE_SIZES_LENGTH), stackedKeyValueStrides, STACKED_KEY_VALUE_SIZES_LENGTH))
-        : (STACKED_KEY_VALUE_VALUE)0;
+    return STACKED_QUERY_KEY_PRESENT ? (float)stackedQueryKeyTensor[ClampedOffset(at, stackedQueryKeySizes,
+        stackedQueryKeyStrides, STACKED_QUERY_KEY_SIZES_LENGTH)] : (float)0;
 }
 
-STACKED_QUERY_KEY_VALUE_VALUE LoadStackedQueryKeyValue(uint offset)
+float ReadStackedKeyValue(List at)
 {
-    return (STACKED_QUERY_KEY_VALUE_VALUE)stackedQueryKeyValueTensor[offset];
-}
-STACKED_QUERY_KEY_VALUE_VALUE ReadStackedQueryKeyValue(List at)
-{
-    return STACKED_QUERY_KEY_VALUE_PRESENT ? LoadStackedQueryKeyValue(OffsetOf(Clamped(at, stackedQueryKeyValueSizes,
-        STACKED_QUERY_KEY_VALUE_SIZES_LENGTH), stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_SIZES_LENGTH))
-        : (STACKED_QUERY_KEY_VALUE_VALUE)0;
+    return STACKED_KEY_VALUE_PRESENT ? (float)stackedKeyValueTensor[ClampedOffset(at, stackedKeyValueSizes,
+        stackedKeyValueStrides, STACKED_KEY_VALUE_SIZES_LENGTH)] : (float)0;
 }
 
-BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
-BIAS_VALUE ReadBias(List at)
+float ReadStackedQueryKeyValue(List at)
 {
-    return BIAS_PRESENT ? LoadBias(OffsetOf(Clamped(at, biasSizes, BIAS_SIZES_LENGTH), biasStrides, BIAS_SIZES_LENGTH))
-        : (BIAS_VALUE)0;
+    return STACKED_QUERY_KEY_VALUE_PRESENT ? (float)stackedQueryKeyValueTensor[ClampedOffset(at,
+        stackedQueryKeyValueSizes, stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_SIZES_LENGTH)] : (float)0;
 }
 
-MASK_VALUE LoadMask(uint offset) { return (MASK_VALUE)maskTensor[offset]; }
-MASK_VALUE ReadMask(List at)
+float ReadBias(List at)
 {
-    return MASK_PRESENT ? LoadMask(OffsetOf(Clamped(at, maskSizes, MASK_SIZES_LENGTH), maskStrides, MASK_SIZES_LENGTH))
-        : (MASK_VALUE)0;
+    return BIAS_PRESENT ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (float)0;
 }
 
-RELATIVE_POSITION_BIAS_VALUE LoadRelativePositionBias(uint offset)
+int ReadMask(List at)
 {
-    return (RELATIVE_POSITION_BIAS_VALUE)relativePositionBiasTensor[offset];
-}
-RELATIVE_POSITION_BIAS_VALUE ReadRelativePositionBias(List at)
-{
-    return RELATIVE_POSITION_BIAS_PRESENT ? LoadRelativePositionBias(OffsetOf(Clamped(at, relativePositionBiasSizes,
-        RELATIVE_POSITION_BIAS_SIZES_LENGTH), relativePositionBiasStrides, RELATIVE_POSITION_BIAS_SIZES_LENGTH))
-        : (RELATIVE_POSITION_BIAS_VALUE)0;
+    return MASK_PRESENT ? (int)maskTensor[ClampedOffset(at, maskSizes, maskStrides, MASK_SIZES_LENGTH)] : (int)0;
 }
 
-PAST_KEY_VALUE LoadPastKey(uint offset) { return (PAST_KEY_VALUE)pastKeyTensor[offset]; }
-PAST_KEY_VALUE ReadPastKey(List at)
+float ReadRelativePositionBias(List at)
 {
-    return PAST_KEY_PRESENT ? LoadPastKey(OffsetOf(Clamped(at, pastKeySizes, PAST_KEY_SIZES_LENGTH), pastKeyStrides,
-        PAST_KEY_SIZES_LENGTH)) : (PAST_KEY_VALUE)0;
+    return RELATIVE_POSITION_BIAS_PRESENT ? (float)relativePositionBiasTensor[ClampedOffset(at,
+        relativePositionBiasSizes, relativePositionBiasStrides, RELATIVE_POSITION_BIAS_SIZES_LENGTH)] : (float)0;
 }
 
-PAST_VALUE_VALUE LoadPastValue(uint offset) { return (PAST_VALUE_VALUE)pastValueTensor[offset]; }
-PAST_VALUE_VALUE ReadPastValue(List at)
+float ReadPastKey(List at)
 {
-    return PAST_VALUE_PRESENT ? LoadPastValue(OffsetOf(Clamped(at, pastValueSizes, PAST_VALUE_SIZES_LENGTH),
-        pastValueStrides, PAST_VALUE_SIZES_LENGTH)) : (PAST_VALUE_VALUE)0;
+    return PAST_KEY_PRESENT ? (float)pastKeyTensor[ClampedOffset(at, pastKeySizes, pastKeyStrides,
+        PAST_KEY_SIZES_LENGTH)] : (float)0;
 }
 
-PAST_SEQUENCE_LENGTHS_VALUE LoadPastSequenceLengths(uint offset)
+float ReadPastValue(List at)
 {
-    return (PAST_SEQUENCE_LENGTHS_VALUE)pastSequenceLengthsTensor[offset];
-}
-PAST_SEQUENCE_LENGTHS_VALUE ReadPastSequenceLengths(List at)
-{
-    return PAST_SEQUENCE_LENGTHS_PRESENT ? LoadPastSequenceLengths(OffsetOf(Clamped(at, pastSequenceLengthsSizes,
-        PAST_SEQUENCE_LENGTHS_SIZES_LENGTH), pastSequenceLengthsStrides, PAST_SEQUENCE_LENGTHS_SIZES_LENGTH))
-        : (PAST_SEQUENCE_LENGTHS_VALUE)0;
+    return PAST_VALUE_PRESENT ? (float)pastValueTensor[ClampedOffset(at, pastValueSizes, pastValueStrides,
+        PAST_VALUE_SIZES_LENGTH)] : (float)0;
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
-
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
-
-OUTPUT_PRESENT_KEY_VALUE LoadOutputPresentKey(uint offset)
+int ReadPastSequenceLengths(List at)
 {
-    return (OUTPUT_PRESENT_KEY_VALUE)outputPresentKeyTensor[offset];
-}
-OUTPUT_PRESENT_KEY_VALUE ReadOutputPresentKey(List at)
-{
-    return OUTPUT_PRESENT_KEY_PRESENT ? LoadOutputPresentKey(OffsetOf(Clamped(at, outputPresentKeySizes,
-        OUTPUT_PRESENT_KEY_SIZES_LENGTH), outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH))
-        : (OUTPUT_PRESENT_KEY_VALUE)0;
+    return PAST_SEQUENCE_LENGTHS_PRESENT ? (int)pastSequenceLengthsTensor[ClampedOffset(at, pastSequenceLengthsSizes,
+        pastSequenceLengthsStrides, PAST_SEQUENCE_LENGTHS_SIZES_LENGTH)] : (int)0;
 }
 
-void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
+void WriteOutput(List at, float entry)
 {
-    outputPresentKeyTensor[offset] = (OUTPUT_PRESENT_KEY_STORED)value;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
-uint OffsetInOutputPresentKey(List at)
+float ReadOutputPresentKey(List at)
 {
-    return OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH);
-}
-void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
-{
-    StoreOutputPresentKey(OffsetInOutputPresentKey(at), entry);
+    return OUTPUT_PRESENT_KEY_PRESENT ? (float)outputPresentKeyTensor[ClampedOffset(at, outputPresentKeySizes,
+        outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH)] : (float)0;
 }
 
-OUTPUT_PRESENT_VALUE_VALUE LoadOutputPresentValue(uint offset)
+void WriteOutputPresentKey(List at, float entry)
 {
-    return (OUTPUT_PRESENT_VALUE_VALUE)outputPresentValueTensor[offset];
-}
-OUTPUT_PRESENT_VALUE_VALUE ReadOutputPresentValue(List at)
-{
-    return OUTPUT_PRESENT_VALUE_PRESENT ? LoadOutputPresentValue(OffsetOf(Clamped(at, outputPresentValueSizes,
-        OUTPUT_PRESENT_VALUE_SIZES_LENGTH), outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH))
-        : (OUTPUT_PRESENT_VALUE_VALUE)0;
+    outputPresentKeyTensor[OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH)] =
+        (OUTPUT_PRESENT_KEY_STORED)entry;
 }
 
-void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
+float ReadOutputPresentValue(List at)
 {
-    outputPresentValueTensor[offset] = (OUTPUT_PRESENT_VALUE_STORED)value;
+    return OUTPUT_PRESENT_VALUE_PRESENT ? (float)outputPresentValueTensor[ClampedOffset(at, outputPresentValueSizes,
+        outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH)] : (float)0;
 }
 
-uint OffsetInOutputPresentValue(List at)
+void WriteOutputPresentValue(List at, float entry)
 {
-    return OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH);
-}
-void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
-{
-    StoreOutputPresentValue(OffsetInOutputPresentValue(at), entry);
+    outputPresentValueTensor[OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH)] =
+        (OUTPUT_PRESENT_VALUE_STORED)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(ScratchWord((uint)first + number)); }
+float LoadReal(int first, uint number) { return asfloat(ScratchWord((uint)first + number)); }
 
-REAL_VALUE ReadKeptPresentKey(List at)
+float ReadKeptPresentKey(List at)
 {
-    return LoadReal(keptPresentKeyFirst, (uint)RavelIndex(Clamped(at, keptPresentKeySizes,
-        KEPT_PRESENT_KEY_SIZES_LENGTH), ListOf(keptPresentKeySizes[0], keptPresentKeySizes[1],
-        KEPT_PRESENT_KEY_SIZES_LENGTH)));
+    return LoadReal(keptPresentKeyFirst, ClampedIndex(at, keptPresentKeySizes, KEPT_PRESENT_KEY_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptPresentValue(List at)
+float ReadKeptPresentValue(List at)
 {
-    return LoadReal(keptPresentValueFirst, (uint)RavelIndex(Clamped(at, keptPresentValueSizes,
-        KEPT_PRESENT_VALUE_SIZES_LENGTH), ListOf(keptPresentValueSizes[0], keptPresentValueSizes[1],
-        KEPT_PRESENT_VALUE_SIZES_LENGTH)));
+    return LoadReal(keptPresentValueFirst, ClampedIndex(at, keptPresentValueSizes, KEPT_PRESENT_VALUE_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptContext(List at)
+float ReadKeptContext(List at)
 {
-    return LoadReal(keptContextFirst, (uint)RavelIndex(Clamped(at, keptContextSizes, KEPT_CONTEXT_SIZES_LENGTH),
-        ListOf(keptContextSizes[0], keptContextSizes[1], KEPT_CONTEXT_SIZES_LENGTH)));
+    return LoadReal(keptContextFirst, ClampedIndex(at, keptContextSizes, KEPT_CONTEXT_SIZES_LENGTH));
 }
 
-void StoreReal(int first, uint number, REAL_VALUE entry) { ScratchWord((uint)first + number) = asuint(entry); }
+void StoreReal(int first, uint number, float entry) { ScratchWord((uint)first + number) = asuint(entry); }
 
-void WriteKeptQuery(uint number, REAL_VALUE entry) { StoreReal(keptQueryFirst, number, entry); }
-void WriteKeptPresentKey(uint number, REAL_VALUE entry) { StoreReal(keptPresentKeyFirst, number, entry); }
-void WriteKeptPresentValue(uint number, REAL_VALUE entry) { StoreReal(keptPresentValueFirst, number, entry); }
+void WriteKeptQuery(uint number, float entry) { StoreReal(keptQueryFirst, number, entry); }
+void WriteKeptPresentKey(uint number, float entry) { StoreReal(keptPresentKeyFirst, number, entry); }
+void WriteKeptPresentValue(uint number, float entry) { StoreReal(keptPresentValueFirst, number, entry); }
 
-REAL_VALUE Row(int b, int s, int i)
-{
-    return (REAL_VALUE)ReadQuery(Align(ListOf(int4(b, s, i, 0), 0, 3), QUERY_SIZES_LENGTH, 0));
-}
+float Row(int b, int s, int i) { return ReadQuery(Align(ListOf(int4(b, s, i, 0), 0, 3), QUERY_SIZES_LENGTH, 0)); }
 
-REAL_VALUE Query(int b, int h, int s, int e)
+float Query(int b, int h, int s, int e)
 {
     if (QUERY_PRESENT)
         return Row(b, s, RavelIndex(ListOf(int4(h, e, 0, 0), 0, 2), ListOf(heads[0], heads[1], HEADS_LENGTH)));
     if (STACKED_QUERY_KEY_PRESENT)
-        return (REAL_VALUE)ReadStackedQueryKey(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
-    return (REAL_VALUE)ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
+        return ReadStackedQueryKey(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
+    return ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
 }
 
-REAL_VALUE Bias(int i)
+float Bias(int i)
 {
     if (BIAS_PRESENT)
-        return (REAL_VALUE)ReadBias(Align(ListOf(int4(i, 0, 0, 0), 0, 1), BIAS_SIZES_LENGTH, 0));
-    return (REAL_VALUE)0.0f;
+        return ReadBias(Align(ListOf(int4(i, 0, 0, 0), 0, 1), BIAS_SIZES_LENGTH, 0));
+    return 0.0f;
 }
 
 int Past(int b)
 {
     if (PAST_SEQUENCE_LENGTHS_PRESENT)
-        return max(min((int)ReadPastSequenceLengths(Align(ListOf(int4(b, 0, 0, 0), 0, 1),
-            PAST_SEQUENCE_LENGTHS_SIZES_LENGTH, 0)), totalSequenceLength), 0);
+        return max(min(ReadPastSequenceLengths(Align(ListOf(int4(b, 0, 0, 0), 0, 1), PAST_SEQUENCE_LENGTHS_SIZES_LENGTH,
+            0)), totalSequenceLength), 0);
     return pastSequenceLength;
 }
 
@@ -540,58 +455,52 @@ bool IsNew(int b, int t)
         ListOf(keySequenceLength[0], keySequenceLength[1], KEY_SEQUENCE_LENGTH_LENGTH));
 }
 
-REAL_VALUE KeyRow(int b, int s, int i)
-{
-    return (REAL_VALUE)ReadKey(Align(ListOf(int4(b, s, i, 0), 0, 3), KEY_SIZES_LENGTH, 0));
-}
+float KeyRow(int b, int s, int i) { return ReadKey(Align(ListOf(int4(b, s, i, 0), 0, 3), KEY_SIZES_LENGTH, 0)); }
 
-REAL_VALUE Key(int b, int h, int s, int e)
+float Key(int b, int h, int s, int e)
 {
     if (KEY_PRESENT)
         return KeyRow(b, s, RavelIndex(ListOf(int4(h, e, 0, 0), 0, 2),
             ListOf(keyValueHeads[0], keyValueHeads[1], KEY_VALUE_HEADS_LENGTH)));
     if (STACKED_QUERY_KEY_PRESENT)
-        return (REAL_VALUE)ReadStackedQueryKey(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
+        return ReadStackedQueryKey(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
     if (STACKED_KEY_VALUE_PRESENT)
-        return (REAL_VALUE)ReadStackedKeyValue(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
-    return (REAL_VALUE)ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
+        return ReadStackedKeyValue(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
+    return ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
 }
 
 bool IsPast(List c) { return PAST_KEY_PRESENT && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength); }
 
 bool UpdatesInPlace() { return PAST_SEQUENCE_LENGTHS_PRESENT; }
 
-REAL_VALUE PreviousKey(List at)
+float PreviousKey(List at)
 {
     if (UpdatesInPlace())
-        return (REAL_VALUE)ReadOutputPresentKey(Align(at, OUTPUT_PRESENT_KEY_SIZES_LENGTH, 0));
-    return (REAL_VALUE)0.0f;
+        return (float)ReadOutputPresentKey(Align(at, OUTPUT_PRESENT_KEY_SIZES_LENGTH, 0));
+    return 0.0f;
 }
 
-REAL_VALUE PresentKeyChoice(List at)
+float PresentKeyChoice(List at)
 {
     if (IsNew(Entry(at, 0), Entry(at, 2)))
         return Key(Entry(at, 0), Entry(at, 1), Entry(at, 2) - Past(Entry(at, 0)), Entry(at, 3))
             + Bias(heads2 + RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)),
             ListOf(keyValueHeads[0], keyValueHeads[1], KEY_VALUE_HEADS_LENGTH)));
     if (IsPast(at))
-        return (REAL_VALUE)ReadPastKey(Align(at, PAST_KEY_SIZES_LENGTH, 0));
+        return ReadPastKey(Align(at, PAST_KEY_SIZES_LENGTH, 0));
     return PreviousKey(at);
 }
 
-REAL_VALUE ValueRow(int b, int s, int i)
-{
-    return (REAL_VALUE)ReadValue(Align(ListOf(int4(b, s, i, 0), 0, 3), VALUE_SIZES_LENGTH, 0));
-}
+float ValueRow(int b, int s, int i) { return ReadValue(Align(ListOf(int4(b, s, i, 0), 0, 3), VALUE_SIZES_LENGTH, 0)); }
 
-REAL_VALUE Value(int b, int h, int s, int e)
+float Value(int b, int h, int s, int e)
 {
     if (VALUE_PRESENT)
         return ValueRow(b, s, RavelIndex(ListOf(int4(h, e, 0, 0), 0, 2),
             ListOf(keyValueHeads2[0], keyValueHeads2[1], KEY_VALUE_HEADS2_LENGTH)));
     if (STACKED_KEY_VALUE_PRESENT)
-        return (REAL_VALUE)ReadStackedKeyValue(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
-    return (REAL_VALUE)ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 2), int4(e, 0, 0, 0), 5));
+        return ReadStackedKeyValue(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
+    return ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 2), int4(e, 0, 0, 0), 5));
 }
 
 bool PresentValueIsPast(List c)
@@ -599,32 +508,25 @@ bool PresentValueIsPast(List c)
     return PAST_VALUE_PRESENT && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength);
 }
 
-REAL_VALUE PreviousValue(List at)
+float PreviousValue(List at)
 {
     if (UpdatesInPlace())
-        return (REAL_VALUE)ReadOutputPresentValue(Align(at, OUTPUT_PRESENT_VALUE_SIZES_LENGTH, 0));
-    return (REAL_VALUE)0.0f;
+        return (float)ReadOutputPresentValue(Align(at, OUTPUT_PRESENT_VALUE_SIZES_LENGTH, 0));
+    return 0.0f;
 }
 
-REAL_VALUE PresentValueChoice(List at)
+float PresentValueChoice(List at)
 {
     if (IsNew(Entry(at, 0), Entry(at, 2)))
         return Value(Entry(at, 0), Entry(at, 1), Entry(at, 2) - Past(Entry(at, 0)), Entry(at, 3))
             + Bias(heads3 + RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)),
             ListOf(keyValueHeads2[0], keyValueHeads2[1], KEY_VALUE_HEADS2_LENGTH)));
     if (PresentValueIsPast(at))
-        return (REAL_VALUE)ReadPastValue(Align(at, PAST_VALUE_SIZES_LENGTH, 0));
+        return ReadPastValue(Align(at, PAST_VALUE_SIZES_LENGTH, 0));
     return PreviousValue(at);
 }
 
-REAL_VALUE ContextChoice(List at)
-{
-    if (RELATIVE_POSITION_BIAS_PRESENT)
-        return (REAL_VALUE)ReadRelativePositionBias(Align(at, RELATIVE_POSITION_BIAS_SIZES_LENGTH, 0));
-    return (REAL_VALUE)0.0f;
-}
-
-bool ContextChoice3(List at, int ofBatch0, int ofBatch1, int ofBatch2)
+bool ContextChoice(List at, int ofBatch0, int ofBatch1, int ofBatch2)
 {
     if (IS_KEY_SEQUENCE_LENGTH_BOUND)
         return Entry(at, 3) >= ofBatch0;
@@ -634,26 +536,15 @@ bool ContextChoice3(List at, int ofBatch0, int ofBatch1, int ofBatch2)
         return Entry(at, 3) >= ofBatch2;
     if (IS_BOOLEAN_BOUND)
         return Entry(at, 3) + maskSizesEntry - pastSequenceLengths >= 0
-            && (int)ReadMask(Align(ListOf(int4(Entry(at, 0), Entry(at, 1), Entry(at, 2),
+            && ReadMask(Align(ListOf(int4(Entry(at, 0), Entry(at, 1), Entry(at, 2),
             Entry(at, 3) + maskSizesEntry - pastSequenceLengths), 0, 4), MASK_SIZES_LENGTH, 0)) == 0;
     return false;
 }
 
-REAL_VALUE ContextChoice2(List at, int ofBatch0, int ofBatch1, int ofBatch2)
-{
-    if (MASK_PRESENT)
-    {
-        if (ContextChoice3(at, ofBatch0, ofBatch1, ofBatch2))
-            return (REAL_VALUE)maskFilterValue;
-        return (REAL_VALUE)0.0f;
-    }
-    return (REAL_VALUE)0.0f;
-}
-
-int ContextChoice4(List at)
+int ContextChoice2(List at)
 {
     if (PAST_SEQUENCE_LENGTHS_PRESENT)
-        return max(min((int)ReadPastSequenceLengths(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1),
+        return max(min(ReadPastSequenceLengths(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1),
             PAST_SEQUENCE_LENGTHS_SIZES_LENGTH, 0)), outputPresentKey), 0);
     return pastKey;
 }
@@ -676,7 +567,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -728,10 +619,10 @@ void FindGroup(uint item)
     const List at = origin;
     headOfKeys = origin;
     headOfKeys.entries[1] /= keptQuerySizes[0][1] / keptPresentKeySizes[0][1];
-    ofBatch0 = (int)ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
-    ofBatch1 = (int)ReadMask(Align(ListOf(int4(1, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
-    ofBatch2 = (int)ReadMask(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1), MASK_SIZES_LENGTH, 0));
-    ofBatch3 = (int)ReadPastSequenceLengths(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1),
+    ofBatch0 = ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
+    ofBatch1 = ReadMask(Align(ListOf(int4(1, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
+    ofBatch2 = ReadMask(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1), MASK_SIZES_LENGTH, 0));
+    ofBatch3 = ReadPastSequenceLengths(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1),
         PAST_SEQUENCE_LENGTHS_SIZES_LENGTH, 0));
     keyFirsts = uint2(PositionIn(keyLayout[0], headOfKeys), PositionIn(keyLayout[1], headOfKeys));
     valueFirsts = uint2(PositionIn(valueLayout[0], headOfKeys), PositionIn(valueLayout[1], headOfKeys));
@@ -821,14 +712,16 @@ uint4 KeyVector(bool isValue, uint row, uint element)
 // The score at batch, head, query and key
 float Scored(List at, float total)
 {
-    return (REAL_VALUE)scale * total + ContextChoice(at) + ContextChoice2(at, ofBatch0, ofBatch1, ofBatch2);
+    return scale * total + (RELATIVE_POSITION_BIAS_PRESENT
+        ? ReadRelativePositionBias(Align(at, RELATIVE_POSITION_BIAS_SIZES_LENGTH, 0)) : 0.0f)
+        + (MASK_PRESENT ? (ContextChoice(at, ofBatch0, ofBatch1, ofBatch2) ? maskFilterValue : 0.0f) : 0.0f);
 }
 
 // The number of keys past which all are masked, whatever the head and the query
 uint EndOfKeys(List at)
 {
     int keys = keptPresentKeySizes[0][2];
-    keys = min(keys, ContextChoice4(at) + key);
+    keys = min(keys, ContextChoice2(at) + key);
     return (uint)max(keys, 0);
 }
 
@@ -1884,11 +1777,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 2  // PresentValue
     WriteKeptPresentValue(first + item, PresentValueChoice(at));
 #elif PASS == 4  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(ByHead(Align(at, 3, 0))));
+    WriteOutput(at, ReadKeptContext(ByHead(Align(at, 3, 0))));
 #elif PASS == 5  // OutputPresentKeyTensor
-    WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)ReadKeptPresentKey(Align(at, 4, 0)));
+    WriteOutputPresentKey(at, ReadKeptPresentKey(Align(at, 4, 0)));
 #elif PASS == 6  // OutputPresentValueTensor
-    WriteOutputPresentValue(at, (OUTPUT_PRESENT_VALUE_VALUE)ReadKeptPresentValue(Align(at, 4, 0)));
+    WriteOutputPresentValue(at, ReadKeptPresentValue(Align(at, 4, 0)));
 #endif
 #endif
 }

@@ -4,8 +4,7 @@
 // DML_OPERATOR_NONZERO_COORDINATES: Lists the coordinates of all elements that are not zero, in the order of the
 // elements.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... nonzero_coordinates.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... nonzero_coordinates.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Stream compaction in two dispatches, whose groups have a block of elements each: count the nonzero ones; sum the
@@ -25,29 +24,26 @@
 //
 // Dispatch groupColumns x rows groups, enough for one per block.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define OUTPUT_COUNT_STORED STORED(OUTPUT_COUNT_TYPE)
-#define OUTPUT_COUNT_VALUE VALUE(OUTPUT_COUNT_TYPE)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_COORDINATES_STORED STORED(OUTPUT_COORDINATES_TYPE)
-#define OUTPUT_COORDINATES_VALUE VALUE(OUTPUT_COORDINATES_TYPE)
 
 struct Dimension
 {
@@ -69,13 +65,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 struct Position
 {
@@ -89,7 +83,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.input += coordinate * dimensions[d].inputStride;
         item = rest;
@@ -108,9 +102,9 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-void StoreOutputCount(uint offset, OUTPUT_COUNT_VALUE value) { outputCountTensor[offset] = (OUTPUT_COUNT_STORED)value; }
+void StoreOutputCount(uint offset, uint value) { outputCountTensor[offset] = (OUTPUT_COUNT_STORED)value; }
 
-void StoreOutputCoordinates(uint offset, OUTPUT_COORDINATES_VALUE value)
+void StoreOutputCoordinates(uint offset, uint value)
 {
     outputCoordinatesTensor[offset] = (OUTPUT_COORDINATES_STORED)value;
 }
@@ -156,7 +150,7 @@ void StoreCoordinates(uint row, uint item)
     [unroll]
     for (int d = RANK - 1; d >= RANK - COLUMNS; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         StoreOutputCoordinates(row * rowStride + (d + COLUMNS - RANK) * columnStride, item - rest * dimensions[d].size);
         item = rest;
     }

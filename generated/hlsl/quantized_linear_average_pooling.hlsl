@@ -4,8 +4,7 @@
 // DML_OPERATOR_QUANTIZED_LINEAR_AVERAGE_POOLING: Averages quantized elements under a sliding window as if they were
 // dequantized first and the averages quantized again.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_average_pooling.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_average_pooling.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -55,32 +54,29 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, int, (-127-1), 127
+#define UINT8 uint, 8, uint, 0, 255
+#define UINT32 uint, 32, uint, 0, 4294967295u
+#define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value, lowest, highest) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST_OF(stored, bits, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
+#define HIGHEST_OF(stored, bits, value, lowest, highest) highest
 #define HIGHEST(type) HIGHEST_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define INPUT_SCALE_STORED STORED(INPUT_SCALE_TYPE)
-#define INPUT_SCALE_VALUE VALUE(INPUT_SCALE_TYPE)
 #define INPUT_ZERO_POINT_STORED STORED(INPUT_ZERO_POINT_TYPE)
 #define INPUT_ZERO_POINT_BITS BITS(INPUT_ZERO_POINT_TYPE)
 #define INPUT_ZERO_POINT_VALUE VALUE(INPUT_ZERO_POINT_TYPE)
 #define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
-#define OUTPUT_SCALE_VALUE VALUE(OUTPUT_SCALE_TYPE)
 #define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
@@ -89,9 +85,6 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 #if PASS == 1
 #define RANK OUTPUT_SIZES_LENGTH
@@ -163,13 +156,11 @@ struct WindowAxis
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -183,6 +174,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -256,14 +250,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -472,16 +466,11 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
-INPUT_SCALE_VALUE LoadInputScale(uint offset) { return (INPUT_SCALE_VALUE)inputScaleTensor[offset]; }
-INPUT_SCALE_VALUE ReadInputScale(List at)
+float ReadInputScale(List at)
 {
-    return LoadInputScale(OffsetOf(Clamped(at, inputScaleSizes, INPUT_SCALE_SIZES_LENGTH), inputScaleStrides,
-        INPUT_SCALE_SIZES_LENGTH));
+    return (float)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides, INPUT_SCALE_SIZES_LENGTH)];
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -493,16 +482,13 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 }
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
-    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(OffsetOf(Clamped(at, inputZeroPointSizes,
-        INPUT_ZERO_POINT_SIZES_LENGTH), inputZeroPointStrides, INPUT_ZERO_POINT_SIZES_LENGTH))
-        : (INPUT_ZERO_POINT_VALUE)0;
+    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
 }
 
-OUTPUT_SCALE_VALUE LoadOutputScale(uint offset) { return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset]; }
-OUTPUT_SCALE_VALUE ReadOutputScale(List at)
+float ReadOutputScale(List at)
 {
-    return LoadOutputScale(OffsetOf(Clamped(at, outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH), outputScaleStrides,
-        OUTPUT_SCALE_SIZES_LENGTH));
+    return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH)];
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -514,9 +500,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 }
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
-    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(OffsetOf(Clamped(at, outputZeroPointSizes,
-        OUTPUT_ZERO_POINT_SIZES_LENGTH), outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH))
-        : (OUTPUT_ZERO_POINT_VALUE)0;
+    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
+        outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH)) : (OUTPUT_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -532,11 +517,11 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry); }
 
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
+OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
-int Dilation(int d) { return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d); }
+int Dilation(int d) { return ENTRY_OF(dilations, DILATIONS_LENGTH, d); }
 
 List Position(List o, List w)
 {
@@ -544,8 +529,8 @@ List Position(List o, List w)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
-            + Entry(w, d) * Dilation(d) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+        result.entries[d] = Entry(o, d) * ENTRY_OF(strides, STRIDES_LENGTH, d) + Entry(w, d) * Dilation(d)
+            - ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
     return result;
 }
 
@@ -555,8 +540,7 @@ List PickList(int d, int i)
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1],
-            INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -603,37 +587,33 @@ List PickList2(int d, int i)
     result.length = INPUT_SCALE_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < INPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(inputScaleSizes[0], inputScaleSizes[1], INPUT_SCALE_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(inputScaleSizes, INPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-precise REAL_VALUE ByPick(int d, int i) { return (REAL_VALUE)ReadInputScale(PickList2(d, i)); }
+precise float ByPick(int d, int i) { return ReadInputScale(PickList2(d, i)); }
 
-precise REAL_VALUE By(List at) { return ByPick(channelAxis2, Entry(at, 1)); }
+precise float By(List at) { return ByPick(channelAxis2, Entry(at, 1)); }
 
 int TapsBefore(List o, int d, int c)
 {
-    return max(min(FloorQuotient(c - Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d) - 1,
-        Dilation(d)) + 1, Entry(ListOf(windowSize[0], windowSize[1], WINDOW_SIZE_LENGTH), d)), 0);
+    return max(min(FloorQuotient(c - Entry(o, d) * ENTRY_OF(strides, STRIDES_LENGTH, d) - 1, Dilation(d)) + 1,
+        ENTRY_OF(windowSize, WINDOW_SIZE_LENGTH, d)), 0);
 }
 
 int BoxStart(int d)
 {
     if (INCLUDE_PADDING_BOUND)
         return 0;
-    return Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+    return ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
 }
 
 int CountProduct(List o)
 {
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
     int result = (int)1;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
-        result *= TapsBefore(o, d, Entry(ListOf(boxEnds[0], boxEnds[1], BOX_ENDS_LENGTH), d))
-            - TapsBefore(o, d, BoxStart(d));
+    for (int d = 0; d < DIMS_BOUND; d++)
+        result *= TapsBefore(o, d, ENTRY_OF(boxEnds, BOX_ENDS_LENGTH, d)) - TapsBefore(o, d, BoxStart(d));
     return result;
 }
 
@@ -645,14 +625,13 @@ List PickList3(int d, int i)
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-precise REAL_VALUE ByPick2(int d, int i) { return (REAL_VALUE)ReadOutputScale(PickList3(d, i)); }
+precise float ByPick2(int d, int i) { return ReadOutputScale(PickList3(d, i)); }
 
-precise REAL_VALUE OutputBy(List at) { return ByPick2(channelAxis3, Entry(at, 1)); }
+precise float OutputBy(List at) { return ByPick2(channelAxis3, Entry(at, 1)); }
 
 List PickList4(int d, int i)
 {
@@ -660,8 +639,7 @@ List PickList4(int d, int i)
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1],
-            OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -674,9 +652,9 @@ int OutputZero(int d, int i)
     return 0;
 }
 
-int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
+int Coded(float x, float scale, int point_)
 {
-    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (REAL_VALUE)0));
+    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (float)0));
 }
 
 List OutputList(List at)
@@ -686,16 +664,8 @@ List OutputList(List at)
     [unroll]
     for (int v1 = 0; v1 < INPUT_ZERO_POINT_SIZES_LENGTH; v1++)
         result.entries[v1] = v1 == min(INPUT_ZERO_POINT_SIZES_LENGTH - 1, 1)
-            && Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), v1) != 1
-            ? Entry(at, 1) : 0;
+            && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, 1) : 0;
     return result;
-}
-
-int OutputChoice(List at)
-{
-    if (INPUT_ZERO_POINT_PRESENT)
-        return (int)ReadInputZeroPoint(OutputList(at));
-    return 0;
 }
 
 #ifdef DIMENSION_ORDER
@@ -709,7 +679,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -751,8 +721,8 @@ int64_t With(int64_t result, int64_t term)
 // Epilogue: the element, given the result of the fold
 OUTPUT_VALUE Finished(List at, int64_t total)
 {
-    return (OUTPUT_VALUE)Coded(Divide(Convert(total, (REAL_VALUE)0) * By(at),
-        Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), OutputBy(at), OutputZero(channelAxis4, Entry(at, 1)));
+    return (OUTPUT_VALUE)Coded(Divide(Convert(total, (float)0) * By(at), Convert(Count(Part(at, 2, 8)), (float)0)),
+        OutputBy(at), OutputZero(channelAxis4, Entry(at, 1)));
 }
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
@@ -805,7 +775,8 @@ void FoldBlock(uint group, uint thread)
     List at = Numbered(number);
     at.entries[1] *= BLOCK_CHANNELS;
     const uint start = (uint)at.entries[0] * batchStep + (uint)at.entries[1] * channelStep;
-    const int less = OutputChoice(at);  // zero points, of the block's only channel
+    // zero points, of the block's only channel
+    const int less = INPUT_ZERO_POINT_PRESENT ? (int)ReadInputZeroPoint(OutputList(at)) : 0;
     [unroll]
     for (n = 0; n < WINDOW_RANK; n++)
     {
@@ -827,7 +798,8 @@ void FoldBlock(uint group, uint thread)
         [unroll]
         for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
+            const uint above = DivideBySize(channel, layerSizes[d].size, layerSizes[d].reciprocal),
+                tap = channel - above * layerSizes[d].size;
             const uint position = (uint)first[d] + tap * (uint)windowAxes[d].tap;
             channel = above;
             isInside = isInside && position < windowAxes[d].limit;
@@ -914,8 +886,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Coded(Divide(Convert(Exact(at), (REAL_VALUE)0) * By(at),
-        Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), OutputBy(at), OutputZero(channelAxis4, Entry(at, 1))));
+    WriteOutput(at, (OUTPUT_VALUE)Coded(Divide(Convert(Exact(at), (float)0) * By(at),
+        Convert(Count(Part(at, 2, 8)), (float)0)), OutputBy(at), OutputZero(channelAxis4, Entry(at, 1))));
 #endif
 #endif
 }

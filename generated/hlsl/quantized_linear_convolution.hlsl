@@ -4,8 +4,7 @@
 // DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION: Convolves quantized data as if it were dequantized first and the result
 // quantized again.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_convolution.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_convolution.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -94,28 +93,26 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, int, (-127-1), 127
+#define INT32 int, 32, int, (-2147483647-1), 2147483647
+#define UINT8 uint, 8, uint, 0, 255
+#define UINT32 uint, 32, uint, 0, 4294967295u
+#define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value, lowest, highest) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST_OF(stored, bits, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
+#define HIGHEST_OF(stored, bits, value, lowest, highest) highest
 #define HIGHEST(type) HIGHEST_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define INPUT_SCALE_STORED STORED(INPUT_SCALE_TYPE)
-#define INPUT_SCALE_VALUE VALUE(INPUT_SCALE_TYPE)
 #define INPUT_ZERO_POINT_STORED STORED(INPUT_ZERO_POINT_TYPE)
 #define INPUT_ZERO_POINT_BITS BITS(INPUT_ZERO_POINT_TYPE)
 #define INPUT_ZERO_POINT_VALUE VALUE(INPUT_ZERO_POINT_TYPE)
@@ -123,14 +120,11 @@
 #define FILTER_BITS BITS(FILTER_TYPE)
 #define FILTER_VALUE VALUE(FILTER_TYPE)
 #define FILTER_SCALE_STORED STORED(FILTER_SCALE_TYPE)
-#define FILTER_SCALE_VALUE VALUE(FILTER_SCALE_TYPE)
 #define FILTER_ZERO_POINT_STORED STORED(FILTER_ZERO_POINT_TYPE)
 #define FILTER_ZERO_POINT_BITS BITS(FILTER_ZERO_POINT_TYPE)
 #define FILTER_ZERO_POINT_VALUE VALUE(FILTER_ZERO_POINT_TYPE)
 #define BIAS_STORED STORED(BIAS_TYPE)
-#define BIAS_VALUE VALUE(BIAS_TYPE)
 #define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
-#define OUTPUT_SCALE_VALUE VALUE(OUTPUT_SCALE_TYPE)
 #define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
@@ -139,9 +133,6 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -290,13 +281,11 @@ struct WindowAxis
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -310,6 +299,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -345,7 +337,7 @@ int FloorQuotient(int a, int b)
 int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+    return (int)DivideBySize((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 // The row-major index of a coordinate in a box of these sizes, and its inverse
@@ -406,14 +398,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -622,16 +614,11 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
-INPUT_SCALE_VALUE LoadInputScale(uint offset) { return (INPUT_SCALE_VALUE)inputScaleTensor[offset]; }
-INPUT_SCALE_VALUE ReadInputScale(List at)
+float ReadInputScale(List at)
 {
-    return LoadInputScale(OffsetOf(Clamped(at, inputScaleSizes, INPUT_SCALE_SIZES_LENGTH), inputScaleStrides,
-        INPUT_SCALE_SIZES_LENGTH));
+    return (float)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides, INPUT_SCALE_SIZES_LENGTH)];
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -643,9 +630,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 }
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
-    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(OffsetOf(Clamped(at, inputZeroPointSizes,
-        INPUT_ZERO_POINT_SIZES_LENGTH), inputZeroPointStrides, INPUT_ZERO_POINT_SIZES_LENGTH))
-        : (INPUT_ZERO_POINT_VALUE)0;
+    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
 }
 
 FILTER_VALUE LoadFilter(uint offset)
@@ -656,14 +642,12 @@ FILTER_VALUE LoadFilter(uint offset)
 }
 FILTER_VALUE ReadFilter(List at)
 {
-    return LoadFilter(OffsetOf(Clamped(at, filterSizes, FILTER_SIZES_LENGTH), filterStrides, FILTER_SIZES_LENGTH));
+    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
 }
 
-FILTER_SCALE_VALUE LoadFilterScale(uint offset) { return (FILTER_SCALE_VALUE)filterScaleTensor[offset]; }
-FILTER_SCALE_VALUE ReadFilterScale(List at)
+float ReadFilterScale(List at)
 {
-    return LoadFilterScale(OffsetOf(Clamped(at, filterScaleSizes, FILTER_SCALE_SIZES_LENGTH), filterScaleStrides,
-        FILTER_SCALE_SIZES_LENGTH));
+    return (float)filterScaleTensor[ClampedOffset(at, filterScaleSizes, filterScaleStrides, FILTER_SCALE_SIZES_LENGTH)];
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
@@ -675,23 +659,18 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 }
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
-    return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(OffsetOf(Clamped(at, filterZeroPointSizes,
-        FILTER_ZERO_POINT_SIZES_LENGTH), filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH))
-        : (FILTER_ZERO_POINT_VALUE)0;
+    return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes,
+        filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH)) : (FILTER_ZERO_POINT_VALUE)0;
 }
 
-BIAS_VALUE LoadBias(uint offset) { return (BIAS_VALUE)biasTensor[offset]; }
-BIAS_VALUE ReadBias(List at)
+int ReadBias(List at)
 {
-    return BIAS_PRESENT ? LoadBias(OffsetOf(Clamped(at, biasSizes, BIAS_SIZES_LENGTH), biasStrides, BIAS_SIZES_LENGTH))
-        : (BIAS_VALUE)0;
+    return BIAS_PRESENT ? (int)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (int)0;
 }
 
-OUTPUT_SCALE_VALUE LoadOutputScale(uint offset) { return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset]; }
-OUTPUT_SCALE_VALUE ReadOutputScale(List at)
+float ReadOutputScale(List at)
 {
-    return LoadOutputScale(OffsetOf(Clamped(at, outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH), outputScaleStrides,
-        OUTPUT_SCALE_SIZES_LENGTH));
+    return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH)];
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -703,9 +682,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 }
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
-    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(OffsetOf(Clamped(at, outputZeroPointSizes,
-        OUTPUT_ZERO_POINT_SIZES_LENGTH), outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH))
-        : (OUTPUT_ZERO_POINT_VALUE)0;
+    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
+        outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH)) : (OUTPUT_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -721,9 +699,9 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry); }
 
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
+OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
 List Channel(List at)
 {
@@ -740,12 +718,11 @@ int InputChannel(List at, int k)
 List Position(List at, List w)
 {
     List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
+    result.length = max(DIMS_BOUND, 0);
     [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = Entry(at, d + 2) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)
-            + Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)
-            - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d);
+    for (int d = 0; d < DIMS_BOUND; d++)
+        result.entries[d] = Entry(at, d + 2) * ENTRY_OF(strides, STRIDES_LENGTH, d)
+            + Entry(w, d) * ENTRY_OF(dilations, DILATIONS_LENGTH, d) - ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
     return result;
 }
 
@@ -755,8 +732,7 @@ List PickList(int d, int i)
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1],
-            INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -783,8 +759,7 @@ List PickList2(int d, int i)
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < FILTER_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1],
-            FILTER_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -806,8 +781,6 @@ bool ReadsInput(List at, List w)
 
 int64_t Exact(List at)
 {
-    const int kFirst = 0;
-    const int kLast = inputs;
     const List wLast = ListOf(window[0], window[1], WINDOW_LENGTH);
     const List wFirst = ListOf(0, 0, wLast.length);
     const int wRow = WINDOW_ROW;
@@ -821,7 +794,7 @@ int64_t Exact(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             [loop]
-            for (int k = kFirst; k < kLast; k++)
+            for (int k = 0; k < inputs; k++)
             {
                 if (ReadsInput(at, w))
                     result += Value(at, k, w) * Weight(at, k, w);
@@ -837,11 +810,11 @@ List PickList3(int d, int i)
     result.length = BIAS_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(biasSizes, BIAS_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-int ZeroPick2(int d, int i) { return (int)ReadBias(PickList3(d, i)); }
+int ZeroPick2(int d, int i) { return ReadBias(PickList3(d, i)); }
 
 int OutputZero(int d, int i)
 {
@@ -856,12 +829,11 @@ List PickList4(int d, int i)
     result.length = INPUT_SCALE_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < INPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(inputScaleSizes[0], inputScaleSizes[1], INPUT_SCALE_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(inputScaleSizes, INPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-precise REAL_VALUE OutputPick(int d, int i) { return (REAL_VALUE)ReadInputScale(PickList4(d, i)); }
+precise float OutputPick(int d, int i) { return ReadInputScale(PickList4(d, i)); }
 
 List PickList5(int d, int i)
 {
@@ -869,12 +841,11 @@ List PickList5(int d, int i)
     result.length = FILTER_SCALE_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < FILTER_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(filterScaleSizes[0], filterScaleSizes[1], FILTER_SCALE_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(filterScaleSizes, FILTER_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-precise REAL_VALUE OutputPick2(int d, int i) { return (REAL_VALUE)ReadFilterScale(PickList5(d, i)); }
+precise float OutputPick2(int d, int i) { return ReadFilterScale(PickList5(d, i)); }
 
 List PickList6(int d, int i)
 {
@@ -882,12 +853,11 @@ List PickList6(int d, int i)
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-precise REAL_VALUE OutputPick3(int d, int i) { return (REAL_VALUE)ReadOutputScale(PickList6(d, i)); }
+precise float OutputPick3(int d, int i) { return ReadOutputScale(PickList6(d, i)); }
 
 List PickList7(int d, int i)
 {
@@ -895,8 +865,7 @@ List PickList7(int d, int i)
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1],
-            OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -909,9 +878,9 @@ int OutputZero2(int d, int i)
     return 0;
 }
 
-int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
+int Coded(float x, float scale, int point_)
 {
-    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (REAL_VALUE)0));
+    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (float)0));
 }
 
 List OutputList(List at)
@@ -921,23 +890,8 @@ List OutputList(List at)
     [unroll]
     for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
         result.entries[v2] = v2 == min(FILTER_ZERO_POINT_SIZES_LENGTH - 1, 1)
-            && Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), v2) != 1
-            ? Entry(at, 1) : 0;
+            && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, v2) != 1 ? Entry(at, 1) : 0;
     return result;
-}
-
-int OutputChoice(List at)
-{
-    if (FILTER_ZERO_POINT_PRESENT)
-        return (int)ReadFilterZeroPoint(OutputList(at));
-    return 0;
-}
-
-int OutputChoice2()
-{
-    if (INPUT_ZERO_POINT_PRESENT)
-        return (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH));
-    return 0;
 }
 
 #ifdef DIMENSION_ORDER
@@ -951,7 +905,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -960,14 +914,17 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return OutputChoice(at); }
+int LeftZeroPoint(List at) { return FILTER_ZERO_POINT_PRESENT ? (int)ReadFilterZeroPoint(OutputList(at)) : 0; }
 
-int RightZeroPoint(List at) { return OutputChoice2(); }
+int RightZeroPoint(List at)
+{
+    return INPUT_ZERO_POINT_PRESENT ? (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH)) : 0;
+}
 
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)Coded(Convert((int64_t)total + (int64_t)OutputZero(1, Entry(at, 1)), (REAL_VALUE)0)
+    return (OUTPUT_VALUE)Coded(Convert((int64_t)total + (int64_t)OutputZero(1, Entry(at, 1)), (float)0)
         * OutputPick(0, 0) * OutputPick2(CHANNEL_AXIS_BOUND, Entry(at, 1)), OutputPick3(0, 0), OutputZero2(0, 0));
 }
 #endif
@@ -1059,7 +1016,8 @@ void FoldBlock(uint group, uint thread)
     int n, first[WINDOW_RANK];
     List at = Numbered(number);
     at.entries[1] *= BLOCK_CHANNELS;
-    const uint row = (uint)at.entries[1], channelGroup = DivideBySize(row, layerSizes[WINDOW_RANK]);
+    const uint row = (uint)at.entries[1], channelGroup =
+        DivideBySize(row, layerSizes[WINDOW_RANK].size, layerSizes[WINDOW_RANK].reciprocal);
     uint weightsStart = channelGroup * weightsGroupStep
         + (row - channelGroup * layerSizes[WINDOW_RANK].size) * weightsRowStep;
     const uint start = (uint)at.entries[0] * batchStep + channelGroup * channels * channelStep;
@@ -1091,7 +1049,8 @@ void FoldBlock(uint group, uint thread)
         [unroll]
         for (int d = WINDOW_RANK - UNROLLED - 1; d >= 0; d--)
         {
-            const uint above = DivideBySize(channel, layerSizes[d]), tap = channel - above * layerSizes[d].size;
+            const uint above = DivideBySize(channel, layerSizes[d].size, layerSizes[d].reciprocal),
+                tap = channel - above * layerSizes[d].size;
             const uint position = (uint)first[d] + tap * (uint)windowAxes[d].tap;
             channel = above;
             isInside = isInside && position < windowAxes[d].limit && IsInPhase(d, (int)tap);
@@ -1192,7 +1151,7 @@ List PositionOf(uint number, uint y, uint x)
     [unroll]
     for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);
         rest = above;
     }
@@ -2061,10 +2020,11 @@ void Contract(uint item, uint thread)
         return;
     // Groups that compute the same tile of several matrices run one after another: those of phases interleave in the
     // output, whose cache lines fill up while they are cached.
-    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
+    const uint above = DivideBySize(item, walk[1].size, walk[1].reciprocal), number = item - above * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0].size, walk[0].reciprocal) : 0,
+        tile = above - part * walk[0].size;
 
-    const uint down = DivideBySize(tile, walk[2]);
+    const uint down = DivideBySize(tile, walk[2].size, walk[2].reciprocal);
     const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     EnterPhase(number);
@@ -2149,7 +2109,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at) + (int64_t)OutputZero(1, Entry(at, 1)), (REAL_VALUE)0)
+    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at) + (int64_t)OutputZero(1, Entry(at, 1)), (float)0)
         * OutputPick(0, 0) * OutputPick2(CHANNEL_AXIS_BOUND, Entry(at, 1)), OutputPick3(0, 0), OutputZero2(0, 0)));
 #endif
 #endif

@@ -4,8 +4,7 @@
 // DML_OPERATOR_QUANTIZED_LINEAR_MATRIX_MULTIPLY: Multiplies quantized matrices as if they were dequantized first and
 // the products quantized again.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_matrix_multiply.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_matrix_multiply.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -57,27 +56,25 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, int, (-127-1), 127
+#define UINT8 uint, 8, uint, 0, 255
+#define UINT32 uint, 32, uint, 0, 4294967295u
+#define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value, lowest, highest) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST_OF(stored, bits, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
+#define HIGHEST_OF(stored, bits, value, lowest, highest) highest
 #define HIGHEST(type) HIGHEST_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)
 #define ASCALE_STORED STORED(ASCALE_TYPE)
-#define ASCALE_VALUE VALUE(ASCALE_TYPE)
 #define AZERO_POINT_STORED STORED(AZERO_POINT_TYPE)
 #define AZERO_POINT_BITS BITS(AZERO_POINT_TYPE)
 #define AZERO_POINT_VALUE VALUE(AZERO_POINT_TYPE)
@@ -85,12 +82,10 @@
 #define B_BITS BITS(B_TYPE)
 #define B_VALUE VALUE(B_TYPE)
 #define BSCALE_STORED STORED(BSCALE_TYPE)
-#define BSCALE_VALUE VALUE(BSCALE_TYPE)
 #define BZERO_POINT_STORED STORED(BZERO_POINT_TYPE)
 #define BZERO_POINT_BITS BITS(BZERO_POINT_TYPE)
 #define BZERO_POINT_VALUE VALUE(BZERO_POINT_TYPE)
 #define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
-#define OUTPUT_SCALE_VALUE VALUE(OUTPUT_SCALE_TYPE)
 #define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
@@ -99,9 +94,6 @@
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -206,13 +198,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -226,6 +216,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -264,14 +257,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
@@ -458,12 +451,11 @@ A_VALUE LoadA(uint offset)
     const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
 }
-A_VALUE ReadA(List at) { return LoadA(OffsetOf(Clamped(at, aSizes, A_SIZES_LENGTH), aStrides, A_SIZES_LENGTH)); }
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
 
-ASCALE_VALUE LoadAScale(uint offset) { return (ASCALE_VALUE)aScaleTensor[offset]; }
-ASCALE_VALUE ReadAScale(List at)
+float ReadAScale(List at)
 {
-    return LoadAScale(OffsetOf(Clamped(at, aScaleSizes, ASCALE_SIZES_LENGTH), aScaleStrides, ASCALE_SIZES_LENGTH));
+    return (float)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_SIZES_LENGTH)];
 }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
@@ -475,8 +467,8 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 }
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
-    return AZERO_POINT_PRESENT ? LoadAZeroPoint(OffsetOf(Clamped(at, aZeroPointSizes, AZERO_POINT_SIZES_LENGTH),
-        aZeroPointStrides, AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
+    return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
+        AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -485,12 +477,11 @@ B_VALUE LoadB(uint offset)
     const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
 }
-B_VALUE ReadB(List at) { return LoadB(OffsetOf(Clamped(at, bSizes, B_SIZES_LENGTH), bStrides, B_SIZES_LENGTH)); }
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
-BSCALE_VALUE LoadBScale(uint offset) { return (BSCALE_VALUE)bScaleTensor[offset]; }
-BSCALE_VALUE ReadBScale(List at)
+float ReadBScale(List at)
 {
-    return LoadBScale(OffsetOf(Clamped(at, bScaleSizes, BSCALE_SIZES_LENGTH), bScaleStrides, BSCALE_SIZES_LENGTH));
+    return (float)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_SIZES_LENGTH)];
 }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
@@ -502,15 +493,13 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 }
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
-    return BZERO_POINT_PRESENT ? LoadBZeroPoint(OffsetOf(Clamped(at, bZeroPointSizes, BZERO_POINT_SIZES_LENGTH),
-        bZeroPointStrides, BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
+    return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
+        BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
 }
 
-OUTPUT_SCALE_VALUE LoadOutputScale(uint offset) { return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset]; }
-OUTPUT_SCALE_VALUE ReadOutputScale(List at)
+float ReadOutputScale(List at)
 {
-    return LoadOutputScale(OffsetOf(Clamped(at, outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH), outputScaleStrides,
-        OUTPUT_SCALE_SIZES_LENGTH));
+    return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH)];
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -522,9 +511,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 }
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
-    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(OffsetOf(Clamped(at, outputZeroPointSizes,
-        OUTPUT_ZERO_POINT_SIZES_LENGTH), outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH))
-        : (OUTPUT_ZERO_POINT_VALUE)0;
+    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
+        outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH)) : (OUTPUT_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -540,9 +528,9 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry); }
 
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
+OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
 int I(List at) { return Entry(at, r3); }
 
@@ -552,8 +540,7 @@ List PickList(int d, int i)
     result.length = AZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -579,8 +566,7 @@ List PickList2(int d, int i)
     result.length = BZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -600,11 +586,9 @@ int Right(List at, int k)
 
 int64_t Exact(List at)
 {
-    const int kFirst = 0;
-    const int kLast = k2;
     int64_t result = (int64_t)0;
     [loop]
-    for (int k = kFirst; k < kLast; k++)
+    for (int k = 0; k < k2; k++)
         result += Left(at, k) * Right(at, k);
     return result;
 }
@@ -615,12 +599,11 @@ List PickList3(int d, int i)
     result.length = ASCALE_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < ASCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), e) != 1 ? i
-            : 0;
+        result.entries[e] = e == d && ENTRY_OF(aScaleSizes, ASCALE_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-precise REAL_VALUE FactorPick(int d, int i) { return (REAL_VALUE)ReadAScale(PickList3(d, i)); }
+precise float FactorPick(int d, int i) { return ReadAScale(PickList3(d, i)); }
 
 List PickList4(int d, int i)
 {
@@ -628,17 +611,13 @@ List PickList4(int d, int i)
     result.length = BSCALE_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < BSCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), e) != 1 ? i
-            : 0;
+        result.entries[e] = e == d && ENTRY_OF(bScaleSizes, BSCALE_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-precise REAL_VALUE FactorPick2(int d, int i) { return (REAL_VALUE)ReadBScale(PickList4(d, i)); }
+precise float FactorPick2(int d, int i) { return ReadBScale(PickList4(d, i)); }
 
-precise REAL_VALUE Factor(List at)
-{
-    return FactorPick(ROW_AXIS3_BOUND, I(at)) * FactorPick2(COLUMN_AXIS_BOUND, J(at));
-}
+precise float Factor(List at) { return FactorPick(ROW_AXIS3_BOUND, I(at)) * FactorPick2(COLUMN_AXIS_BOUND, J(at)); }
 
 List PickList5(int d, int i)
 {
@@ -646,12 +625,11 @@ List PickList5(int d, int i)
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH),
-            e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
-precise REAL_VALUE OutputPick(int d, int i) { return (REAL_VALUE)ReadOutputScale(PickList5(d, i)); }
+precise float OutputPick(int d, int i) { return ReadOutputScale(PickList5(d, i)); }
 
 List PickList6(int d, int i)
 {
@@ -659,8 +637,7 @@ List PickList6(int d, int i)
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
     for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1],
-            OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1 ? i : 0;
+        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
     return result;
 }
 
@@ -673,9 +650,9 @@ int OutputZero(int d, int i)
     return 0;
 }
 
-int Coded(REAL_VALUE x, REAL_VALUE scale, int point_)
+int Coded(float x, float scale, int point_)
 {
-    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (REAL_VALUE)0));
+    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (float)0));
 }
 
 List OutputList(List at)
@@ -685,16 +662,8 @@ List OutputList(List at)
     [unroll]
     for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
         result.entries[v1] = v1 == max(AZERO_POINT_SIZES_LENGTH - 2, 0)
-            && Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), v1) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
+            && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
     return result;
-}
-
-int OutputChoice(List at)
-{
-    if (AZERO_POINT_PRESENT)
-        return (int)ReadAZeroPoint(OutputList(at));
-    return 0;
 }
 
 List OutputList2(List at)
@@ -704,16 +673,8 @@ List OutputList2(List at)
     [unroll]
     for (int v1 = 0; v1 < BZERO_POINT_SIZES_LENGTH; v1++)
         result.entries[v1] = v1 == BZERO_POINT_SIZES_LENGTH - 1
-            && Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), v1) != 1
-            ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
+            && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
     return result;
-}
-
-int OutputChoice2(List at)
-{
-    if (BZERO_POINT_PRESENT)
-        return (int)ReadBZeroPoint(OutputList2(at));
-    return 0;
 }
 
 #ifdef DIMENSION_ORDER
@@ -727,7 +688,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -736,14 +697,14 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return OutputChoice(at); }
+int LeftZeroPoint(List at) { return AZERO_POINT_PRESENT ? (int)ReadAZeroPoint(OutputList(at)) : 0; }
 
-int RightZeroPoint(List at) { return OutputChoice2(at); }
+int RightZeroPoint(List at) { return BZERO_POINT_PRESENT ? (int)ReadBZeroPoint(OutputList2(at)) : 0; }
 
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)Coded(Convert(total, (REAL_VALUE)0) * Factor(at), OutputPick(ROW_AXIS_BOUND, I(at)),
+    return (OUTPUT_VALUE)Coded(Convert(total, (float)0) * Factor(at), OutputPick(ROW_AXIS_BOUND, I(at)),
         OutputZero(ROW_AXIS2_BOUND, I(at)));
 }
 #endif
@@ -758,7 +719,7 @@ List PositionOf(uint number, uint y, uint x)
     [unroll]
     for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
     {
-        const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
+        const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);
         rest = above;
     }
@@ -1357,10 +1318,11 @@ void Contract(uint item, uint thread)
         return;
     // Groups that compute the same tile of several matrices run one after another: those of phases interleave in the
     // output, whose cache lines fill up while they are cached.
-    const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
-    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
+    const uint above = DivideBySize(item, walk[1].size, walk[1].reciprocal), number = item - above * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0].size, walk[0].reciprocal) : 0,
+        tile = above - part * walk[0].size;
 
-    const uint down = DivideBySize(tile, walk[2]);
+    const uint down = DivideBySize(tile, walk[2].size, walk[2].reciprocal);
     const uint top = down * TILE_ROWS, left = (tile - down * walk[2].size) * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
@@ -1441,8 +1403,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at), (REAL_VALUE)0) * Factor(at),
-        OutputPick(ROW_AXIS_BOUND, I(at)), OutputZero(ROW_AXIS2_BOUND, I(at))));
+    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at), (float)0) * Factor(at), OutputPick(ROW_AXIS_BOUND, I(at)),
+        OutputZero(ROW_AXIS2_BOUND, I(at))));
 #endif
 #endif
 }

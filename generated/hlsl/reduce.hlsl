@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_REDUCE: Reduces one or more axes to size 1 with a function such as sum, maximum or average.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... reduce.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... reduce.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
@@ -37,8 +36,7 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
+// Data types
 #define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define INT8 uint, 8, 0, int, (-127-1), 127
@@ -49,13 +47,13 @@
 #define UINT16 uint16_t, 16, 0, uint, 0, 65535
 #define UINT32 uint, 32, 0, uint, 0, 4294967295u
 #define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
 #define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand  // its bits, of a float
 #define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
@@ -71,9 +69,6 @@
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 #if INPUT_BITS < 16
 typedef INPUT_STORED InputElements;
@@ -94,15 +89,15 @@ struct State { SortKey total0, place; };
 #elif FUNCTION == 1  // ARGMIN
 struct State { SortKey total0, place; };
 #elif FUNCTION == 2  // AVERAGE
-struct State { REAL_VALUE total0; };
+struct State { float total0; };
 #elif FUNCTION == 3  // L1
 struct State { INPUT_VALUE total0; };
 #elif FUNCTION == 4  // L2
-struct State { REAL_VALUE total0; };
+struct State { float total0; };
 #elif FUNCTION == 5  // LOG_SUM
-struct State { REAL_VALUE total0; };
+struct State { float total0; };
 #elif FUNCTION == 6  // LOG_SUM_EXP
-struct State { REAL_VALUE total0; };
+struct State { float total0; };
 #elif FUNCTION == 7  // MAX
 struct State { INPUT_VALUE total0; };
 #elif FUNCTION == 8  // MIN
@@ -139,13 +134,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
@@ -439,8 +432,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 struct Position
 {
-    uint input;
-    uint output;
+    uint input, output;
 };
 
 // Where a row starts
@@ -450,7 +442,7 @@ Position LocateRow(uint item)
     [unroll]
     for (int d = KEPT_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d].size, keptLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * keptLoops[d].size;
         position.input += coordinate * keptLoops[d].inputStride;
         position.output += coordinate * keptLoops[d].outputStride;
@@ -466,7 +458,7 @@ Position LocateVector(uint item)
     [unroll]
     for (int d = REDUCED_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d].size, rowLoops[d].reciprocal) : 0;
         const uint coordinate = item - rest * rowLoops[d].size;
         position.input += coordinate * rowLoops[d].inputStride;
         position.output += coordinate * rowLoops[d].outputStride;
@@ -563,14 +555,14 @@ State Combine(State a, State b)
 State Neutral()
 {
     State state = (State)0;
-    state.total0 = (REAL_VALUE)0;
+    state.total0 = (float)0;
     return state;
 }
 
 // Includes an element, the one with that number in its row
 State Append(State a, INPUT_VALUE inputElement, uint place)
 {
-    const REAL_VALUE term0 = inputElement;
+    const float term0 = inputElement;
     a.total0 += term0;
     return a;
 }
@@ -607,14 +599,14 @@ State Combine(State a, State b)
 State Neutral()
 {
     State state = (State)0;
-    state.total0 = (REAL_VALUE)0;
+    state.total0 = (float)0;
     return state;
 }
 
 // Includes an element, the one with that number in its row
 State Append(State a, INPUT_VALUE inputElement, uint place)
 {
-    const REAL_VALUE term0 = inputElement * inputElement;
+    const float term0 = inputElement * inputElement;
     a.total0 += term0;
     return a;
 }
@@ -629,14 +621,14 @@ State Combine(State a, State b)
 State Neutral()
 {
     State state = (State)0;
-    state.total0 = (REAL_VALUE)0;
+    state.total0 = (float)0;
     return state;
 }
 
 // Includes an element, the one with that number in its row
 State Append(State a, INPUT_VALUE inputElement, uint place)
 {
-    const REAL_VALUE term0 = inputElement;
+    const float term0 = inputElement;
     a.total0 += term0;
     return a;
 }
@@ -651,14 +643,14 @@ State Combine(State a, State b)
 State Neutral()
 {
     State state = (State)0;
-    state.total0 = (REAL_VALUE)0;
+    state.total0 = (float)0;
     return state;
 }
 
 // Includes an element, the one with that number in its row
 State Append(State a, INPUT_VALUE inputElement, uint place)
 {
-    const REAL_VALUE term0 = Exp(inputElement);
+    const float term0 = Exp(inputElement);
     a.total0 += term0;
     return a;
 }
@@ -906,7 +898,7 @@ void WorkOnRows(uint number, uint thread)
 #elif FUNCTION == 1  // ARGMIN
         StoreOutput(row.output, Finished(row.output, (OUTPUT_VALUE)(int)totals.place));
 #elif FUNCTION == 2  // AVERAGE
-        StoreOutput(row.output, Finished(row.output, (OUTPUT_VALUE)(totals.total0 / Convert(product, (REAL_VALUE)0))));
+        StoreOutput(row.output, Finished(row.output, (OUTPUT_VALUE)(totals.total0 / Convert(product, (float)0))));
 #elif FUNCTION == 3  // L1
         StoreOutput(row.output, Finished(row.output, totals.total0));
 #elif FUNCTION == 4  // L2

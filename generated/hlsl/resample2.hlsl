@@ -4,8 +4,7 @@
 // DML_OPERATOR_RESAMPLE2: Resizes the input along any of its dimensions, with pixel offsets and rounding of the
 // caller's choice.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... resample2.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... resample2.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -40,17 +39,16 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define UINT8 uint, 8, uint
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
@@ -58,9 +56,6 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
@@ -94,13 +89,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -120,17 +113,6 @@ List ListOf(int4 first, int4 second, int length)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
-
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int RavelIndex(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
 
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
@@ -152,14 +134,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -363,10 +355,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -384,82 +373,69 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry); }
 #if PASS < 2
 
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
-REAL_VALUE ReadKeptCoordinate(List at)
+float ReadKeptCoordinate(List at)
 {
-    return LoadReal(keptCoordinateFirst, (uint)RavelIndex(Clamped(at, keptCoordinateSizes,
-        KEPT_COORDINATE_SIZES_LENGTH), ListOf(keptCoordinateSizes[0], keptCoordinateSizes[1],
-        KEPT_COORDINATE_SIZES_LENGTH)));
+    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH));
 }
 
-void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
+void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 
-void WriteKeptCoordinate(uint number, REAL_VALUE entry) { StoreReal(keptCoordinateFirst, number, entry); }
+void WriteKeptCoordinate(uint number, float entry) { StoreReal(keptCoordinateFirst, number, entry); }
 #else
-REAL_VALUE ReadKeptCoordinate(List at);
+float ReadKeptCoordinate(List at);
 #endif
 
-precise REAL_VALUE OutputOffset(int d)
+precise float OutputOffset(int d) { return asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)); }
+
+precise float CoordinateChoice(int d, int o)
 {
-    return (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d));
+    if (!Equal(asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), 0.0f))
+        return Divide(Convert(o, (float)0) - OutputOffset(d), asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)));
+    return 0.0f;
 }
 
-precise REAL_VALUE CoordinateChoice(int d, int o)
+precise float InputOffset(int d) { return asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)); }
+
+precise float Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
+
+int Size(int d) { return ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d); }
+
+float X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
+
+float Stretch(int d) { return 1.0f; }
+
+float Middle(int d, int o, int size)
 {
-    if (!Equal((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.0f))
-        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d),
-            (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)));
-    return (REAL_VALUE)0.0f;
+    return Max(Min(X(d, o), Convert(size - 2, (float)0) + Stretch(d)), 1.0f - Stretch(d));
 }
 
-precise REAL_VALUE InputOffset(int d)
+float Weight(int d, int o, int i, int size)
 {
-    return (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d));
+    return Max(1.0f - Abs(Convert(i, (float)0) - Middle(d, o, size)) / Stretch(d), 0.0f);
 }
 
-precise REAL_VALUE Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
-
-int Size(int d) { return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d); }
-
-REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
-
-REAL_VALUE Stretch(int d) { return (REAL_VALUE)1.0f; }
-
-REAL_VALUE Middle(int d, int o, int size)
+float Weights(List at, List p)
 {
-    return Max(Min(X(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch(d)), (REAL_VALUE)1.0f - Stretch(d));
-}
-
-REAL_VALUE Weight(int d, int o, int i, int size)
-{
-    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - Middle(d, o, size)) / Stretch(d), (REAL_VALUE)0.0f);
-}
-
-REAL_VALUE Weights(List at, List p)
-{
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
-    REAL_VALUE result = (REAL_VALUE)1;
+    float result = (float)1;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
+    for (int d = 0; d < DIMS_BOUND; d++)
         result *= Weight(d, Entry(at, d), Entry(p, d), Size(d));
     return result;
 }
 
-precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
+precise float MiddleX(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
-precise REAL_VALUE MiddleStretch(int d) { return (REAL_VALUE)1.0f; }
+precise float MiddleStretch(int d) { return 1.0f; }
 
-precise REAL_VALUE LastMiddle(int d, int o, int size)
+precise float LastMiddle(int d, int o, int size)
 {
-    return Max(Min(MiddleX(d, o), Convert(size - 2, (REAL_VALUE)0) + MiddleStretch(d)),
-        (REAL_VALUE)1.0f - MiddleStretch(d));
+    return Max(Min(MiddleX(d, o), Convert(size - 2, (float)0) + MiddleStretch(d)), 1.0f - MiddleStretch(d));
 }
 
 List Last(List at)
@@ -484,12 +460,12 @@ List First(List at)
     return result;
 }
 
-precise REAL_VALUE Blended(List at)
+precise float Blended(List at)
 {
     const List pLast = Last(at);
     const List pFirst = First(at);
     const int pRow = RowOf(pLast);
-    precise REAL_VALUE result = (REAL_VALUE)0;
+    precise float result = (float)0;
     List p = pFirst;
     [loop]
     for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
@@ -497,12 +473,12 @@ precise REAL_VALUE Blended(List at)
         const int pEnd = RowEnd(pLast, pRow);
         [loop]
         for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
-            result += Weights(at, p) * Convert(ReadInput(p), (REAL_VALUE)0);
+            result += Weights(at, p) * Convert(ReadInput(p), (float)0);
     }
     return result;
 }
 
-precise REAL_VALUE NearestChoice(int d, int o)
+precise float NearestChoice(int d, int o)
 {
     if (IS_DECREASING_BOUND)
         return Floor(MiddleX(d, o));
@@ -543,7 +519,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -551,9 +527,11 @@ List Numbered(uint number)
 }
 
 #if PASS >= 2
-precise REAL_VALUE ReadKeptCoordinate(List at)
+precise float ReadKeptCoordinate(List at)
 {
-    at = Clamped(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH);
+    [unroll]
+    for (int d = 0; d < KEPT_COORDINATE_SIZES_LENGTH; d++)
+        at.entries[d] = clamp(at.entries[d], 0, keptCoordinateSizes[d / 4][d % 4] - 1);
     return Coordinate(Entry(at, 0), Entry(at, 1));
 }
 
@@ -564,16 +542,15 @@ typedef vector<float, 1> Totals;
 // Whether tap p contributes to index i along dimension d, and its weight
 bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
 {
-    weight = Max((REAL_VALUE)1.0f - Abs(Convert(p, (REAL_VALUE)0)
-        - Max(Min(coordinateOfResult, Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
-        + (REAL_VALUE)1.0f), (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f);
+    weight = Max(1.0f - Abs(Convert(p, (float)0) - Max(Min(coordinateOfResult,
+        Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f)), 0.0f);
     return true;
 }
 
 Totals Add(Totals totals, float weight, INPUT_VALUE stored)
 {
     const INPUT_VALUE element = (INPUT_VALUE)stored;
-    const precise float total0 = totals[0] + weight * Convert(element, (REAL_VALUE)0);
+    const precise float total0 = totals[0] + weight * Convert(element, (float)0);
     totals[0] = total0;
     return totals;
 }
@@ -658,12 +635,10 @@ void Tabulate(List begin, uint thread)
 int first, last;
 #if PASS == 2
         first = (int)max(min(ToInteger(Floor(Max(Min(coordinateOfResult,
-            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-            (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f)) + (int64_t)1,
-            (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
+            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) - 1.0f))
+            + (int64_t)1, (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
         last = (int)max(min(ToInteger(Ceil(Max(Min(coordinateOfResult,
-            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-            (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f)),
+            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) + 1.0f)),
             (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
 #elif PASS == 3
         first = clamp((int)max(min(ToInteger(IS_DECREASING_BOUND ? Floor(coordinateOfResult)

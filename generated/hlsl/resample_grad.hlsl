@@ -4,8 +4,7 @@
 // DML_OPERATOR_RESAMPLE_GRAD: Gradient of RESAMPLE1: gives every input element the gradients of the output elements it
 // went into, weighted as they were.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... resample_grad.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... resample_grad.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -41,28 +40,16 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
-#define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
 #endif
-typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<OUTPUT_GRADIENT_TYPE, OUTPUT_VECTOR> OutputBuffer;
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_TYPE> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputGradientTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
@@ -85,13 +72,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -111,17 +96,6 @@ List ListOf(int4 first, int4 second, int length)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
-
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int RavelIndex(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
 
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
@@ -143,14 +117,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -331,138 +315,105 @@ float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
 float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
-INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
-INPUT_GRADIENT_VALUE ReadInputGradient(List at)
+float LoadInputGradient(uint offset) { return (float)inputGradientTensor[offset]; }
+float ReadInputGradient(List at)
 {
-    return LoadInputGradient(OffsetOf(Clamped(at, inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH),
-        inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
+    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
+        INPUT_GRADIENT_SIZES_LENGTH)];
 }
 
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
-{
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
-}
+void StoreOutputGradient(uint offset, float value) { outputGradientTensor[offset] = (OUTPUT_GRADIENT_TYPE)value; }
 
-uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
-void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+void WriteOutputGradient(List at, float entry)
 {
-    StoreOutputGradient(OffsetInOutputGradient(at), entry);
+    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
+        (OUTPUT_GRADIENT_TYPE)entry;
 }
 #if PASS < 2
 
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
-REAL_VALUE ReadKeptCoordinate(List at)
+float ReadKeptCoordinate(List at)
 {
-    return LoadReal(keptCoordinateFirst, (uint)RavelIndex(Clamped(at, keptCoordinateSizes,
-        KEPT_COORDINATE_SIZES_LENGTH), ListOf(keptCoordinateSizes[0], keptCoordinateSizes[1],
-        KEPT_COORDINATE_SIZES_LENGTH)));
+    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH));
 }
 
-void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
+void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 
-void WriteKeptCoordinate(uint number, REAL_VALUE entry) { StoreReal(keptCoordinateFirst, number, entry); }
+void WriteKeptCoordinate(uint number, float entry) { StoreReal(keptCoordinateFirst, number, entry); }
 #else
-REAL_VALUE ReadKeptCoordinate(List at);
+float ReadKeptCoordinate(List at);
 #endif
 
-precise REAL_VALUE OutputOffset(int d)
+precise float OutputOffset(int d) { return asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)); }
+
+precise float CoordinateChoice(int d, int o)
 {
-    return (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d));
+    if (!Equal(asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), 0.0f))
+        return Divide(Convert(o, (float)0) - OutputOffset(d), asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)));
+    return 0.0f;
 }
 
-precise REAL_VALUE CoordinateChoice(int d, int o)
+precise float InputOffset(int d) { return asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)); }
+
+precise float Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
+
+int Size(int d) { return ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d); }
+
+float X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
+
+float Stretch(int d) { return 1.0f; }
+
+float Middle(int d, int o, int size)
 {
-    if (!Equal((REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)), (REAL_VALUE)0.0f))
-        return Divide(Convert(o, (REAL_VALUE)0) - OutputOffset(d),
-            (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)));
-    return (REAL_VALUE)0.0f;
+    return Max(Min(X(d, o), Convert(size - 2, (float)0) + Stretch(d)), 1.0f - Stretch(d));
 }
 
-precise REAL_VALUE InputOffset(int d)
+float Weight(int d, int o, int i, int size)
 {
-    return (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d));
+    return Max(1.0f - Abs(Convert(i, (float)0) - Middle(d, o, size)) / Stretch(d), 0.0f);
 }
 
-precise REAL_VALUE Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
-
-int Size(int d)
+float Taken(List at, List o)
 {
-    return Entry(ListOf(outputGradientSizes[0], outputGradientSizes[1], OUTPUT_GRADIENT_SIZES_LENGTH), d);
-}
-
-REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
-
-REAL_VALUE Stretch(int d) { return (REAL_VALUE)1.0f; }
-
-REAL_VALUE Middle(int d, int o, int size)
-{
-    return Max(Min(X(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch(d)), (REAL_VALUE)1.0f - Stretch(d));
-}
-
-REAL_VALUE Weight(int d, int o, int i, int size)
-{
-    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - Middle(d, o, size)) / Stretch(d), (REAL_VALUE)0.0f);
-}
-
-REAL_VALUE Taken(List at, List o)
-{
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
-    REAL_VALUE result = (REAL_VALUE)1;
+    float result = (float)1;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
+    for (int d = 0; d < DIMS_BOUND; d++)
         result *= Weight(d, Entry(o, d), Entry(at, d), Size(d));
     return result;
 }
 
-precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
+precise float MiddleX(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
-precise REAL_VALUE MiddleStretch(int d) { return (REAL_VALUE)1.0f; }
+precise float MiddleStretch(int d) { return 1.0f; }
 
-precise REAL_VALUE WeightMiddle(int d, int o, int size)
+precise float WeightMiddle(int d, int o, int size)
 {
-    return Max(Min(MiddleX(d, o), Convert(size - 2, (REAL_VALUE)0) + MiddleStretch(d)),
-        (REAL_VALUE)1.0f - MiddleStretch(d));
+    return Max(Min(MiddleX(d, o), Convert(size - 2, (float)0) + MiddleStretch(d)), 1.0f - MiddleStretch(d));
 }
 
-precise REAL_VALUE ReachesWeight(int d, int o, int i, int size)
+precise float ReachesWeight(int d, int o, int i, int size)
 {
-    return Max((REAL_VALUE)1.0f - Divide(Abs(Convert(i, (REAL_VALUE)0) - WeightMiddle(d, o, size)), MiddleStretch(d)),
-        (REAL_VALUE)0.0f);
+    return Max(1.0f - Divide(Abs(Convert(i, (float)0) - WeightMiddle(d, o, size)), MiddleStretch(d)), 0.0f);
 }
 
 bool Reaches(List at, List o)
 {
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
     bool result = true;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
-        result = result && Less((REAL_VALUE)0.0f, ReachesWeight(d, Entry(o, d), Entry(at, d), Size(d)));
+    for (int d = 0; d < DIMS_BOUND; d++)
+        result = result && Less(0.0f, ReachesWeight(d, Entry(o, d), Entry(at, d), Size(d)));
     return result;
 }
 
-int Results(int d)
-{
-    return Entry(ListOf(inputGradientSizes[0], inputGradientSizes[1], INPUT_GRADIENT_SIZES_LENGTH), d);
-}
+int Results(int d) { return ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d); }
 
-precise REAL_VALUE Returned(int d, int i)
+precise float Returned(int d, int i)
 {
-    return (Convert(i, (REAL_VALUE)0) + (REAL_VALUE)asfloat(Entry(ListOf(inputPixelOffsets[0], inputPixelOffsets[1],
-        INPUT_PIXEL_OFFSETS_LENGTH), d))) * (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d))
-        + (REAL_VALUE)asfloat(Entry(ListOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH),
-        d));
-}
-
-int LastChoice(List at, int d)
-{
-    if (Entry(at, d) == Size(d) - 1 || !Less((REAL_VALUE)0.0f,
-        (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d))))
-        return Results(d);
-    return (int)max(min(ToInteger(Ceil(Returned(d, Entry(at, d) + 1))) + (int64_t)2, (int64_t)Results(d)), (int64_t)0);
+    return (Convert(i, (float)0) + asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
+        * asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
+        + asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d));
 }
 
 List Last(List at)
@@ -471,16 +422,14 @@ List Last(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = LastChoice(at, d);
+    {
+        if (Entry(at, d) == Size(d) - 1 || !Less(0.0f, asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))))
+            result.entries[d] = Results(d);
+        else
+            result.entries[d] = (int)max(min(ToInteger(Ceil(Returned(d, Entry(at, d) + 1))) + (int64_t)2,
+                (int64_t)Results(d)), (int64_t)0);
+    }
     return result;
-}
-
-int FirstChoice(List at, int d)
-{
-    if (Entry(at, d) == 0 || !Less((REAL_VALUE)0.0f,
-        (REAL_VALUE)asfloat(Entry(ListOf(scales[0], scales[1], SCALES_LENGTH), d))))
-        return 0;
-    return (int)max(min(ToInteger(Floor(Returned(d, Entry(at, d) - 1))) - (int64_t)1, (int64_t)Results(d)), (int64_t)0);
 }
 
 List First(List at)
@@ -489,34 +438,38 @@ List First(List at)
     result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
     for (int d = 0; d < min(DIMS_BOUND, 8); d++)
-        result.entries[d] = FirstChoice(at, d);
+    {
+        if (Entry(at, d) == 0 || !Less(0.0f, asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))))
+            result.entries[d] = 0;
+        else
+            result.entries[d] = (int)max(min(ToInteger(Floor(Returned(d, Entry(at, d) - 1))) - (int64_t)1,
+                (int64_t)Results(d)), (int64_t)0);
+    }
     return result;
 }
 
 int Nearest(int d, int o, int size)
 {
-    return (int)max(min(ToInteger(Floor(MiddleX(d, o) + (REAL_VALUE)0.5f)), (int64_t)(size - 1)), (int64_t)0);
+    return (int)max(min(ToInteger(Floor(MiddleX(d, o) + 0.5f)), (int64_t)(size - 1)), (int64_t)0);
 }
 
 bool Takes(List at, List o)
 {
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
     bool result = true;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
+    for (int d = 0; d < DIMS_BOUND; d++)
         result = result && Nearest(d, Entry(o, d), Size(d)) == Entry(at, d);
     return result;
 }
 
-REAL_VALUE OutputGradientChoice(List at)
+float OutputGradientChoice(List at)
 {
     if (IS_LINEAR_BOUND)
     {
         const List oLast = Last(at);
         const List oFirst = First(at);
         const int oRow = RowOf(oLast);
-        REAL_VALUE result = (REAL_VALUE)0;
+        float result = (float)0;
         List o = oFirst;
         [loop]
         for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast, oRow))
@@ -526,7 +479,7 @@ REAL_VALUE OutputGradientChoice(List at)
             for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
             {
                 if (Reaches(at, o))
-                    result += Taken(at, o) * (REAL_VALUE)ReadInputGradient(o);
+                    result += Taken(at, o) * ReadInputGradient(o);
             }
         }
         return result;
@@ -534,7 +487,7 @@ REAL_VALUE OutputGradientChoice(List at)
     const List oLast = Last(at);
     const List oFirst = First(at);
     const int oRow = RowOf(oLast);
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     List o = oFirst;
     [loop]
     for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast, oRow))
@@ -544,7 +497,7 @@ REAL_VALUE OutputGradientChoice(List at)
         for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
         {
             if (Takes(at, o))
-                result += (REAL_VALUE)ReadInputGradient(o);
+                result += ReadInputGradient(o);
         }
     }
     return result;
@@ -560,7 +513,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -568,9 +521,11 @@ List Numbered(uint number)
 }
 
 #if PASS >= 2
-precise REAL_VALUE ReadKeptCoordinate(List at)
+precise float ReadKeptCoordinate(List at)
 {
-    at = Clamped(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH);
+    [unroll]
+    for (int d = 0; d < KEPT_COORDINATE_SIZES_LENGTH; d++)
+        at.entries[d] = clamp(at.entries[d], 0, keptCoordinateSizes[d / 4][d % 4] - 1);
     return Coordinate(Entry(at, 0), Entry(at, 1));
 }
 
@@ -582,27 +537,26 @@ typedef vector<float, 1> Totals;
 bool WeightAt(int d, int i, int p, out float weight)
 {
     const float coordinateOfTap = ReadKeptCoordinate(ListOf(int4(d, p, 0, 0), 0, 2));
-    weight = Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0)
-        - Max(Min(coordinateOfTap, Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 2,
-        (REAL_VALUE)0) + (REAL_VALUE)1.0f), (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f);
-    return Less((REAL_VALUE)0.0f, Max((REAL_VALUE)1.0f
-        - Abs(Convert(i, (REAL_VALUE)0) - Max(Min(coordinateOfTap,
-        Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-        (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f));
+    weight = Max(1.0f - Abs(Convert(i, (float)0) - Max(Min(coordinateOfTap,
+        Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f)),
+        0.0f);
+    return Less(0.0f, Max(1.0f - Abs(Convert(i, (float)0)
+        - Max(Min(coordinateOfTap, Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 2, (float)0)
+        + 1.0f), 1.0f - 1.0f)), 0.0f));
 }
 
-Totals Add(Totals totals, float weight, INPUT_GRADIENT_VALUE stored)
+Totals Add(Totals totals, float weight, float stored)
 {
-    const REAL_VALUE element = (REAL_VALUE)stored;
+    const float element = (float)stored;
     const float total0 = totals[0] + weight * element;
     totals[0] = total0;
     return totals;
 }
 
-OUTPUT_GRADIENT_VALUE Made(Totals totals)
+float Made(Totals totals)
 {
     const float total0 = totals[0];
-    return (OUTPUT_GRADIENT_VALUE)total0;
+    return total0;
 }
 #elif PASS == 3
 static const bool HAS_ONE_TAP = false;
@@ -613,22 +567,22 @@ bool WeightAt(int d, int i, int p, out float weight)
 {
     const float coordinateOfTap = ReadKeptCoordinate(ListOf(int4(d, p, 0, 0), 0, 2));
     weight = 1;
-    return (int)max(min(ToInteger(Floor(coordinateOfTap + (REAL_VALUE)0.5f)),
+    return (int)max(min(ToInteger(Floor(coordinateOfTap + 0.5f)),
         (int64_t)(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1)), (int64_t)0) == i;
 }
 
-Totals Add(Totals totals, float weight, INPUT_GRADIENT_VALUE stored)
+Totals Add(Totals totals, float weight, float stored)
 {
-    const REAL_VALUE element = (REAL_VALUE)stored;
+    const float element = (float)stored;
     const float total0 = totals[0] + weight * element;
     totals[0] = total0;
     return totals;
 }
 
-OUTPUT_GRADIENT_VALUE Made(Totals totals)
+float Made(Totals totals)
 {
     const float total0 = totals[0];
-    return (OUTPUT_GRADIENT_VALUE)total0;
+    return total0;
 }
 #endif
 
@@ -642,7 +596,7 @@ groupshared uint tapWeights[TAPS * ENTRIES];  // bits of floats, or ABSENT; thos
 
 #define ABSENT 0xffffffffu  // for a tap that does not contribute
 
-void StoreOutputGradientVector(uint offset, vector<OUTPUT_GRADIENT_VALUE, OUTPUT_VECTOR> elements)
+void StoreOutputGradientVector(uint offset, vector<float, OUTPUT_VECTOR> elements)
 {
 #if OUTPUT_VECTOR == 1
     StoreOutputGradient(offset, elements[0]);
@@ -676,34 +630,34 @@ void Tabulate(List begin, uint thread)
         i = min(i, (int)sizes[d].size - 1);
 int first, last;
 #if PASS == 2
-        first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) ? 0
-            : (int)max(min(ToInteger(Floor((Convert(i - 1, (REAL_VALUE)0)
-            + (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
-            * (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
-            + (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) - (int64_t)1,
+        first = i == 0 || !Less(0.0f, asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) ? 0
+            : (int)max(min(ToInteger(Floor((Convert(i - 1, (float)0)
+            + asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
+            * asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
+            + asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) - (int64_t)1,
             (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
         last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
-            || !Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+            || !Less(0.0f, asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
             ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)
-            : (int)max(min(ToInteger(Ceil((Convert(i + 1, (REAL_VALUE)0)
-            + (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
-            * (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
-            + (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) + (int64_t)2,
+            : (int)max(min(ToInteger(Ceil((Convert(i + 1, (float)0)
+            + asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
+            * asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
+            + asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) + (int64_t)2,
             (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
 #elif PASS == 3
-        first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) ? 0
-            : (int)max(min(ToInteger(Floor((Convert(i - 1, (REAL_VALUE)0)
-            + (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
-            * (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
-            + (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) - (int64_t)1,
+        first = i == 0 || !Less(0.0f, asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) ? 0
+            : (int)max(min(ToInteger(Floor((Convert(i - 1, (float)0)
+            + asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
+            * asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
+            + asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) - (int64_t)1,
             (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
         last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
-            || !Less((REAL_VALUE)0.0f, (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
+            || !Less(0.0f, asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
             ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)
-            : (int)max(min(ToInteger(Ceil((Convert(i + 1, (REAL_VALUE)0)
-            + (REAL_VALUE)asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
-            * (REAL_VALUE)asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
-            + (REAL_VALUE)asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) + (int64_t)2,
+            : (int)max(min(ToInteger(Ceil((Convert(i + 1, (float)0)
+            + asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
+            * asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
+            + asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) + (int64_t)2,
             (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
 #endif
         uint start = 0, taps = 0;
@@ -803,7 +757,7 @@ void CombineTaps(uint row, uint column, out Totals totals[PLANES])
                 {
                     if (!WeightOf(column, RANK - 1, x, columnWeight) && !HAS_ONE_TAP)
                         continue;
-                    INPUT_GRADIENT_VALUE loaded[PLANES];
+                    float loaded[PLANES];
                     [unroll]
                     for (p = 0; p < PLANES; p++)
                         loaded[p] = LoadInputGradient(offsets[p] + position + x * step);
@@ -845,7 +799,7 @@ void ComputeTile(uint tile, uint thread)
             column = n % (TILE_COLUMNS / OUTPUT_VECTOR) * OUTPUT_VECTOR;
         if (row >= rows || column >= columns)
             continue;
-        vector<OUTPUT_GRADIENT_VALUE, OUTPUT_VECTOR> values[PLANES];
+        vector<float, OUTPUT_VECTOR> values[PLANES];
         [unroll]
         for (uint v = 0; v < OUTPUT_VECTOR; v++)
         {
@@ -878,7 +832,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Coordinate
     WriteKeptCoordinate(first + item, Coordinate(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)OutputGradientChoice(at));
+    WriteOutputGradient(at, OutputGradientChoice(at));
 #endif
 #endif
 }

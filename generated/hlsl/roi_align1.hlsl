@@ -4,8 +4,7 @@
 // DML_OPERATOR_ROI_ALIGN1: Crops regions of interest and resamples them to one common size, with a choice of pixel
 // centers.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align1.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align1.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -33,27 +32,20 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, float
+#define FLOAT32 float, float
+#define UINT32 uint, uint
+#define UINT64 uint64_t, uint64_t
+#define STORED_OF(stored, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
 #define ROI_STORED STORED(ROI_TYPE)
-#define ROI_VALUE VALUE(ROI_TYPE)
 #define BATCH_INDICES_STORED STORED(BATCH_INDICES_TYPE)
 #define BATCH_INDICES_VALUE VALUE(BATCH_INDICES_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);
@@ -86,13 +78,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -106,6 +96,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -149,17 +142,6 @@ int Multiplied(List list)
 
 int Narrow(int64_t x) { return (int)min(max(x, (int64_t)-2147483647 - 1), (int64_t)2147483647); }
 
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int RavelIndex(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
-
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
@@ -180,14 +162,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -373,7 +365,7 @@ float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
 float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
+float LoadInput(uint offset) { return (float)inputTensor[offset]; }
 
 typedef vector<float, ELEMENTS_PER_THREAD> Elements;
 
@@ -395,59 +387,50 @@ Elements ReadElementsInput(List at)
     return elements;
 }
 
-ROI_VALUE LoadROI(uint offset) { return (ROI_VALUE)rOITensor[offset]; }
-ROI_VALUE ReadROI(List at)
-{
-    return LoadROI(OffsetOf(Clamped(at, rOISizes, ROI_SIZES_LENGTH), rOIStrides, ROI_SIZES_LENGTH));
-}
+float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)]; }
 
-BATCH_INDICES_VALUE LoadBatchIndices(uint offset) { return (BATCH_INDICES_VALUE)batchIndicesTensor[offset]; }
 BATCH_INDICES_VALUE ReadBatchIndices(List at)
 {
-    return LoadBatchIndices(OffsetOf(Clamped(at, batchIndicesSizes, BATCH_INDICES_SIZES_LENGTH), batchIndicesStrides,
-        BATCH_INDICES_SIZES_LENGTH));
+    return (BATCH_INDICES_VALUE)batchIndicesTensor[ClampedOffset(at, batchIndicesSizes, batchIndicesStrides,
+        BATCH_INDICES_SIZES_LENGTH)];
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
-
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
+void WriteOutput(List at, float entry)
+{
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+}
 
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
-REAL_VALUE ReadKeptStarts(List at)
+float ReadKeptStarts(List at)
 {
-    return LoadReal(keptStartsFirst, (uint)RavelIndex(Clamped(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH),
-        ListOf(keptStartsSizes[0], keptStartsSizes[1], KEPT_STARTS_SIZES_LENGTH)));
+    return LoadReal(keptStartsFirst, ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptLengths(List at)
+float ReadKeptLengths(List at)
 {
-    return LoadReal(keptLengthsFirst, (uint)RavelIndex(Clamped(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH),
-        ListOf(keptLengthsSizes[0], keptLengthsSizes[1], KEPT_LENGTHS_SIZES_LENGTH)));
+    return LoadReal(keptLengthsFirst, ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH));
 }
 
 int ReadKeptSamples(List at)
 {
-    return LoadInt(keptSamplesFirst, (uint)RavelIndex(Clamped(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH),
-        ListOf(keptSamplesSizes[0], keptSamplesSizes[1], KEPT_SAMPLES_SIZES_LENGTH)));
+    return LoadInt(keptSamplesFirst, ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptPaces(List at)
+float ReadKeptPaces(List at)
 {
-    return LoadReal(keptPacesFirst, (uint)RavelIndex(Clamped(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH),
-        ListOf(keptPacesSizes[0], keptPacesSizes[1], KEPT_PACES_SIZES_LENGTH)));
+    return LoadReal(keptPacesFirst, ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH));
 }
 
-void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
+void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
 
-void WriteKeptStarts(uint number, REAL_VALUE entry) { StoreReal(keptStartsFirst, number, entry); }
-void WriteKeptLengths(uint number, REAL_VALUE entry) { StoreReal(keptLengthsFirst, number, entry); }
+void WriteKeptStarts(uint number, float entry) { StoreReal(keptStartsFirst, number, entry); }
+void WriteKeptLengths(uint number, float entry) { StoreReal(keptLengthsFirst, number, entry); }
 void WriteKeptSamples(uint number, int entry) { StoreInt(keptSamplesFirst, number, entry); }
-void WriteKeptPaces(uint number, REAL_VALUE entry) { StoreReal(keptPacesFirst, number, entry); }
+void WriteKeptPaces(uint number, float entry) { StoreReal(keptPacesFirst, number, entry); }
 
 Elements Max(Elements x, Elements y)
 {
@@ -465,16 +448,13 @@ Elements Min(Elements x, Elements y)
     return x;
 }
 
-precise REAL_VALUE Corner(int r, int j)
-{
-    return (REAL_VALUE)ReadROI(Align(ListOf(int4(r, j, 0, 0), 0, 2), ROI_SIZES_LENGTH, 0));
-}
+precise float Corner(int r, int j) { return ReadROI(Align(ListOf(int4(r, j, 0, 0), 0, 2), ROI_SIZES_LENGTH, 0)); }
 
-precise REAL_VALUE Factor(int d)
+precise float Factor(int d)
 {
     if (d == 0)
-        return (REAL_VALUE)spatialScaleY;
-    return (REAL_VALUE)spatialScaleX;
+        return spatialScaleY;
+    return spatialScaleX;
 }
 
 int OwnResults(List at)
@@ -488,50 +468,45 @@ int64_t Wanted(List at)
 {
     if (IsInfinity(ReadKeptLengths(at)))
         return 0;
-    return ToInteger(Ceil(Divide(ReadKeptLengths(at), Convert(OwnResults(at), (REAL_VALUE)0))));
+    return ToInteger(Ceil(Divide(ReadKeptLengths(at), Convert(OwnResults(at), (float)0))));
 }
 
 int OwnLines(List at) { return OwnResults(at) * ReadKeptSamples(at); }
 
-precise REAL_VALUE StartsChoice(List at)
+precise float StartsChoice(List at)
 {
     if (CORNERS_BOUND)
-        return Divide(ReadKeptLengths(at), Convert(OwnLines(at), (REAL_VALUE)0));
+        return Divide(ReadKeptLengths(at), Convert(OwnLines(at), (float)0));
     if (OwnLines(at) > 1)
-        return Divide(ReadKeptLengths(at), Convert(OwnLines(at) - 1, (REAL_VALUE)0));
-    return (REAL_VALUE)0.0f;
+        return Divide(ReadKeptLengths(at), Convert(OwnLines(at) - 1, (float)0));
+    return 0.0f;
 }
 
 int Samples(int r, int d) { return ReadKeptSamples(ListOf(int4(r, d, 0, 0), 0, 2)); }
 
-precise REAL_VALUE OutputOffset() { return (REAL_VALUE)outputPixelOffset; }
+precise float OutputOffset() { return outputPixelOffset; }
 
-precise REAL_VALUE InputOffset() { return (REAL_VALUE)inputPixelOffset; }
+precise float InputOffset() { return inputPixelOffset; }
 
-precise REAL_VALUE Where(int r, int d, int o, int s)
+precise float Where(int r, int d, int o, int s)
 {
-    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - OutputOffset())
-        * ReadKeptPaces(ListOf(int4(r, d, 0, 0), 0, 2)) + ReadKeptStarts(ListOf(int4(r, d, 0, 0), 0, 2))
-        - InputOffset();
+    return (Convert(o * Samples(r, d) + s, (float)0) - OutputOffset()) * ReadKeptPaces(ListOf(int4(r, d, 0, 0), 0, 2))
+        + ReadKeptStarts(ListOf(int4(r, d, 0, 0), 0, 2)) - InputOffset();
 }
 
-int Size(int d) { return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2); }
+int Size(int d) { return ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d + 2); }
 
 bool Hit(int r, int d, int o, int s)
 {
-    return LessOrEqual((REAL_VALUE)-1.0f, Where(r, d, o, s))
-        && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0));
+    return LessOrEqual(-1.0f, Where(r, d, o, s)) && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (float)0));
 }
 
-precise REAL_VALUE HeldIn(int r, int d, int o, int s)
+precise float HeldIn(int r, int d, int o, int s)
 {
-    return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (float)0)), 0.0f);
 }
 
-REAL_VALUE Hat(REAL_VALUE x, int i)
-{
-    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
-}
+float Hat(float x, int i) { return Max(1.0f - Abs(Convert(i, (float)0) - x), 0.0f); }
 
 int Batch(int r)
 {
@@ -539,11 +514,11 @@ int Batch(int r)
         (int64_t)batches), (int64_t)0);
 }
 
-int64_t Low(REAL_VALUE x) { return ToInteger(Floor(x)); }
+int64_t Low(float x) { return ToInteger(Floor(x)); }
 
-int64_t Near(REAL_VALUE x) { return ToInteger(Ceil(x - (REAL_VALUE)0.5f)); }
+int64_t Near(float x) { return ToInteger(Ceil(x - 0.5f)); }
 
-Elements Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
+Elements Between(int r, int c, float y, float x)
 {
     if (IS_LINEAR_BOUND)
     {
@@ -564,7 +539,7 @@ Elements Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
     return (Elements)ReadElementsInput(ListOf(int4(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))), 0, 4));
 }
 
-REAL_VALUE Outside() { return (REAL_VALUE)outOfBoundsInputValue; }
+float Outside() { return outOfBoundsInputValue; }
 
 Elements Read(int r, int c, List o, List s)
 {
@@ -596,11 +571,11 @@ Elements OutputSum(List at)
 Elements OutputChoice(List at)
 {
     if (IS_AVERAGE_BOUND)
-        return OutputSum(at) / Convert(Multiplied(Grid(Entry(at, 0))), (REAL_VALUE)0);
+        return OutputSum(at) / Convert(Multiplied(Grid(Entry(at, 0))), (float)0);
     const List sLast = Grid(Entry(at, 0));
     const List sFirst = ListOf(0, 0, sLast.length);
     const int sRow = RowOf(sLast);
-    Elements result = (REAL_VALUE)asfloat(0xff800000u);
+    Elements result = asfloat(0xff800000u);
     List s = sFirst;
     [loop]
     for (bool mores = IsBox(sFirst, sLast); mores; mores = AdvanceRow(s, sFirst, sLast, sRow))
@@ -623,7 +598,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -649,7 +624,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (int e = 0; e < ELEMENTS_PER_THREAD; e++)
     {
         if (at.entries[1] < outputSizes[0][1])
-            WriteOutput(at, (OUTPUT_VALUE)elements[e]);
+            WriteOutput(at, (float)elements[e]);
         at.entries[1]++;
     }
 #endif

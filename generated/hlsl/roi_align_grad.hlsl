@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ROI_ALIGN_GRAD: Gradients of ROI_ALIGN and ROI_ALIGN1 with respect to the image, the regions, or both.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align_grad.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align_grad.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -42,37 +41,17 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
-#define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
-#define ROI_STORED STORED(ROI_TYPE)
-#define ROI_VALUE VALUE(ROI_TYPE)
-#define BATCH_INDICES_STORED STORED(BATCH_INDICES_TYPE)
-#define BATCH_INDICES_VALUE VALUE(BATCH_INDICES_TYPE)
-#define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_ROIGRADIENT_STORED STORED(OUTPUT_ROIGRADIENT_TYPE)
-#define OUTPUT_ROIGRADIENT_VALUE VALUE(OUTPUT_ROIGRADIENT_TYPE)
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
+#define UINT32 uint
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<BATCH_INDICES_STORED> batchIndicesTensor : register(t3);
-[[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
-[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_ROIGRADIENT_STORED> outputROIGradientTensor : register(u1);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_TYPE> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_TYPE> inputGradientTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<ROI_TYPE> rOITensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<BATCH_INDICES_TYPE> batchIndicesTensor : register(t3);
+[[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_TYPE> outputGradientTensor : register(u0);
+[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_ROIGRADIENT_TYPE> outputROIGradientTensor : register(u1);
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> scratch : register(u2);
 
 struct Dimension
@@ -102,13 +81,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -122,6 +99,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -244,14 +224,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -438,125 +428,89 @@ float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
 float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at)
+float ReadInput(List at)
 {
-    return INPUT_PRESENT ? LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides,
-        INPUT_SIZES_LENGTH)) : (INPUT_VALUE)0;
+    return INPUT_PRESENT ? (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]
+        : (float)0;
 }
 
-INPUT_GRADIENT_VALUE LoadInputGradient(uint offset) { return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset]; }
-INPUT_GRADIENT_VALUE ReadInputGradient(List at)
+float ReadInputGradient(List at)
 {
-    return LoadInputGradient(OffsetOf(Clamped(at, inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH),
-        inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
+    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
+        INPUT_GRADIENT_SIZES_LENGTH)];
 }
 
-ROI_VALUE LoadROI(uint offset) { return (ROI_VALUE)rOITensor[offset]; }
-ROI_VALUE ReadROI(List at)
+float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)]; }
+
+uint ReadBatchIndices(List at)
 {
-    return LoadROI(OffsetOf(Clamped(at, rOISizes, ROI_SIZES_LENGTH), rOIStrides, ROI_SIZES_LENGTH));
+    return (uint)batchIndicesTensor[ClampedOffset(at, batchIndicesSizes, batchIndicesStrides,
+        BATCH_INDICES_SIZES_LENGTH)];
 }
 
-BATCH_INDICES_VALUE LoadBatchIndices(uint offset) { return (BATCH_INDICES_VALUE)batchIndicesTensor[offset]; }
-BATCH_INDICES_VALUE ReadBatchIndices(List at)
+void WriteOutputGradient(List at, float entry)
 {
-    return LoadBatchIndices(OffsetOf(Clamped(at, batchIndicesSizes, BATCH_INDICES_SIZES_LENGTH), batchIndicesStrides,
-        BATCH_INDICES_SIZES_LENGTH));
+    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
+        (OUTPUT_GRADIENT_TYPE)entry;
 }
 
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
+void WriteOutputROIGradient(List at, float entry)
 {
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
-}
-
-uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
-void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
-{
-    StoreOutputGradient(OffsetInOutputGradient(at), entry);
-}
-
-void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
-{
-    outputROIGradientTensor[offset] = (OUTPUT_ROIGRADIENT_STORED)value;
-}
-
-uint OffsetInOutputROIGradient(List at)
-{
-    return OffsetOf(at, outputROIGradientStrides, OUTPUT_ROIGRADIENT_SIZES_LENGTH);
-}
-void WriteOutputROIGradient(List at, OUTPUT_ROIGRADIENT_VALUE entry)
-{
-    StoreOutputROIGradient(OffsetInOutputROIGradient(at), entry);
+    outputROIGradientTensor[OffsetOf(at, outputROIGradientStrides, OUTPUT_ROIGRADIENT_SIZES_LENGTH)] =
+        (OUTPUT_ROIGRADIENT_TYPE)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
-REAL_VALUE ReadKeptStarts(List at)
+float ReadKeptStarts(List at)
 {
-    return LoadReal(keptStartsFirst, (uint)RavelIndex(Clamped(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH),
-        ListOf(keptStartsSizes[0], keptStartsSizes[1], KEPT_STARTS_SIZES_LENGTH)));
+    return LoadReal(keptStartsFirst, ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptLengths(List at)
+float ReadKeptLengths(List at)
 {
-    return LoadReal(keptLengthsFirst, (uint)RavelIndex(Clamped(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH),
-        ListOf(keptLengthsSizes[0], keptLengthsSizes[1], KEPT_LENGTHS_SIZES_LENGTH)));
+    return LoadReal(keptLengthsFirst, ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH));
 }
 
 int ReadKeptSamples(List at)
 {
-    return LoadInt(keptSamplesFirst, (uint)RavelIndex(Clamped(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH),
-        ListOf(keptSamplesSizes[0], keptSamplesSizes[1], KEPT_SAMPLES_SIZES_LENGTH)));
+    return LoadInt(keptSamplesFirst, ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptPaces(List at)
+float ReadKeptPaces(List at)
 {
-    return LoadReal(keptPacesFirst, (uint)RavelIndex(Clamped(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH),
-        ListOf(keptPacesSizes[0], keptPacesSizes[1], KEPT_PACES_SIZES_LENGTH)));
+    return LoadReal(keptPacesFirst, ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptRows(List at)
+float ReadKeptRows(List at) { return LoadReal(keptRowsFirst, ClampedIndex(at, keptRowsSizes, KEPT_ROWS_SIZES_LENGTH)); }
+
+float ReadKeptColumns(List at)
 {
-    return LoadReal(keptRowsFirst, (uint)RavelIndex(Clamped(at, keptRowsSizes, KEPT_ROWS_SIZES_LENGTH),
-        ListOf(keptRowsSizes[0], keptRowsSizes[1], KEPT_ROWS_SIZES_LENGTH)));
+    return LoadReal(keptColumnsFirst, ClampedIndex(at, keptColumnsSizes, KEPT_COLUMNS_SIZES_LENGTH));
 }
 
-REAL_VALUE ReadKeptColumns(List at)
-{
-    return LoadReal(keptColumnsFirst, (uint)RavelIndex(Clamped(at, keptColumnsSizes, KEPT_COLUMNS_SIZES_LENGTH),
-        ListOf(keptColumnsSizes[0], keptColumnsSizes[1], KEPT_COLUMNS_SIZES_LENGTH)));
-}
+int ReadKeptBest(List at) { return LoadInt(keptBestFirst, ClampedIndex(at, keptBestSizes, KEPT_BEST_SIZES_LENGTH)); }
 
-int ReadKeptBest(List at)
-{
-    return LoadInt(keptBestFirst, (uint)RavelIndex(Clamped(at, keptBestSizes, KEPT_BEST_SIZES_LENGTH),
-        ListOf(keptBestSizes[0], keptBestSizes[1], KEPT_BEST_SIZES_LENGTH)));
-}
-
-void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
+void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
 
-void WriteKeptStarts(uint number, REAL_VALUE entry) { StoreReal(keptStartsFirst, number, entry); }
-void WriteKeptLengths(uint number, REAL_VALUE entry) { StoreReal(keptLengthsFirst, number, entry); }
+void WriteKeptStarts(uint number, float entry) { StoreReal(keptStartsFirst, number, entry); }
+void WriteKeptLengths(uint number, float entry) { StoreReal(keptLengthsFirst, number, entry); }
 void WriteKeptSamples(uint number, int entry) { StoreInt(keptSamplesFirst, number, entry); }
-void WriteKeptPaces(uint number, REAL_VALUE entry) { StoreReal(keptPacesFirst, number, entry); }
-void WriteKeptRows(uint number, REAL_VALUE entry) { StoreReal(keptRowsFirst, number, entry); }
-void WriteKeptColumns(uint number, REAL_VALUE entry) { StoreReal(keptColumnsFirst, number, entry); }
+void WriteKeptPaces(uint number, float entry) { StoreReal(keptPacesFirst, number, entry); }
+void WriteKeptRows(uint number, float entry) { StoreReal(keptRowsFirst, number, entry); }
+void WriteKeptColumns(uint number, float entry) { StoreReal(keptColumnsFirst, number, entry); }
 void WriteKeptBest(uint number, int entry) { StoreInt(keptBestFirst, number, entry); }
 
-precise REAL_VALUE Corner(int r, int j)
-{
-    return (REAL_VALUE)ReadROI(Align(ListOf(int4(r, j, 0, 0), 0, 2), ROI_SIZES_LENGTH, 0));
-}
+precise float Corner(int r, int j) { return ReadROI(Align(ListOf(int4(r, j, 0, 0), 0, 2), ROI_SIZES_LENGTH, 0)); }
 
-precise REAL_VALUE Factor(int d)
+precise float Factor(int d)
 {
     if (d == 0)
-        return (REAL_VALUE)spatialScaleY;
-    return (REAL_VALUE)spatialScaleX;
+        return spatialScaleY;
+    return spatialScaleX;
 }
 
 int OwnResults(List at)
@@ -570,105 +524,98 @@ int64_t Wanted(List at)
 {
     if (IsInfinity(ReadKeptLengths(at)))
         return 0;
-    return ToInteger(Ceil(Divide(ReadKeptLengths(at), Convert(OwnResults(at), (REAL_VALUE)0))));
+    return ToInteger(Ceil(Divide(ReadKeptLengths(at), Convert(OwnResults(at), (float)0))));
 }
 
 int OwnLines(List at) { return OwnResults(at) * ReadKeptSamples(at); }
 
-precise REAL_VALUE StartsChoice(List at)
+precise float StartsChoice(List at)
 {
     if (CORNERS_BOUND)
-        return Divide(ReadKeptLengths(at), Convert(OwnLines(at), (REAL_VALUE)0));
+        return Divide(ReadKeptLengths(at), Convert(OwnLines(at), (float)0));
     if (OwnLines(at) > 1)
-        return Divide(ReadKeptLengths(at), Convert(OwnLines(at) - 1, (REAL_VALUE)0));
-    return (REAL_VALUE)0.0f;
+        return Divide(ReadKeptLengths(at), Convert(OwnLines(at) - 1, (float)0));
+    return 0.0f;
 }
 
 int Samples(int r, int d) { return ReadKeptSamples(ListOf(int4(r, d, 0, 0), 0, 2)); }
 
-precise REAL_VALUE OutputOffset() { return (REAL_VALUE)outputPixelOffset; }
+precise float OutputOffset() { return outputPixelOffset; }
 
-precise REAL_VALUE InputOffset() { return (REAL_VALUE)inputPixelOffset; }
+precise float InputOffset() { return inputPixelOffset; }
 
-precise REAL_VALUE Where(int r, int d, int o, int s)
+precise float Where(int r, int d, int o, int s)
 {
-    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - OutputOffset())
-        * ReadKeptPaces(ListOf(int4(r, d, 0, 0), 0, 2)) + ReadKeptStarts(ListOf(int4(r, d, 0, 0), 0, 2))
-        - InputOffset();
+    return (Convert(o * Samples(r, d) + s, (float)0) - OutputOffset()) * ReadKeptPaces(ListOf(int4(r, d, 0, 0), 0, 2))
+        + ReadKeptStarts(ListOf(int4(r, d, 0, 0), 0, 2)) - InputOffset();
 }
 
 int Size(int d)
 {
     if (OUTPUT_GRADIENT_PRESENT)
-        return Entry(ListOf(outputGradientSizes[0], outputGradientSizes[1], OUTPUT_GRADIENT_SIZES_LENGTH), d + 2);
-    return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2);
+        return ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d + 2);
+    return ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d + 2);
 }
 
 bool Hit(int r, int d, int o, int s)
 {
-    return LessOrEqual((REAL_VALUE)-1.0f, Where(r, d, o, s))
-        && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (REAL_VALUE)0));
+    return LessOrEqual(-1.0f, Where(r, d, o, s)) && LessOrEqual(Where(r, d, o, s), Convert(Size(d), (float)0));
 }
 
-REAL_VALUE WhereOutputOffset() { return (REAL_VALUE)outputPixelOffset; }
+float WhereOutputOffset() { return outputPixelOffset; }
 
-REAL_VALUE WhereInputOffset() { return (REAL_VALUE)inputPixelOffset; }
+float WhereInputOffset() { return inputPixelOffset; }
 
-REAL_VALUE HeldInWhere(int r, int d, int o, int s)
+float HeldInWhere(int r, int d, int o, int s)
 {
-    return (Convert(o * Samples(r, d) + s, (REAL_VALUE)0) - WhereOutputOffset())
+    return (Convert(o * Samples(r, d) + s, (float)0) - WhereOutputOffset())
         * ReadKeptPaces(ListOf(int4(r, d, 0, 0), 0, 2)) + ReadKeptStarts(ListOf(int4(r, d, 0, 0), 0, 2))
         - WhereInputOffset();
 }
 
-REAL_VALUE HeldIn(int r, int d, int o, int s)
+float HeldIn(int r, int d, int o, int s)
 {
-    return Max(Min(HeldInWhere(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
+    return Max(Min(HeldInWhere(r, d, o, s), Convert(Size(d) - 1, (float)0)), 0.0f);
 }
 
-REAL_VALUE Hat(REAL_VALUE x, int i)
+float Hat(float x, int i) { return Max(1.0f - Abs(Convert(i, (float)0) - x), 0.0f); }
+
+precise float ShareHeldIn(int r, int d, int o, int s)
 {
-    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
+    return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (float)0)), 0.0f);
 }
 
-precise REAL_VALUE ShareHeldIn(int r, int d, int o, int s)
-{
-    return Max(Min(Where(r, d, o, s), Convert(Size(d) - 1, (REAL_VALUE)0)), (REAL_VALUE)0.0f);
-}
+int64_t Near(float x) { return ToInteger(Ceil(x - 0.5f)); }
 
-int64_t Near(REAL_VALUE x) { return ToInteger(Ceil(x - (REAL_VALUE)0.5f)); }
-
-REAL_VALUE Share(int r, int d, int o, int s, int i)
+float Share(int r, int d, int o, int s, int i)
 {
     if (Hit(r, d, o, s))
     {
         if (IS_LINEAR_BOUND)
             return Hat(HeldIn(r, d, o, s), i);
         if (Near(ShareHeldIn(r, d, o, s)) == i)
-            return (REAL_VALUE)1.0f;
-        return (REAL_VALUE)0.0f;
+            return 1.0f;
+        return 0.0f;
     }
-    return (REAL_VALUE)0.0f;
+    return 0.0f;
 }
 
-precise REAL_VALUE RowsSum(List at)
+precise float RowsSum(List at)
 {
-    const int sFirst = 0;
     const int sLast = Samples(Entry(at, 0), 0);
-    precise REAL_VALUE result = (REAL_VALUE)0;
+    precise float result = (float)0;
     [loop]
-    for (int s = sFirst; s < sLast; s++)
+    for (int s = 0; s < sLast; s++)
         result += Share(Entry(at, 0), 0, Entry(at, 1), s, Entry(at, 2));
     return result;
 }
 
-precise REAL_VALUE ColumnsSum(List at)
+precise float ColumnsSum(List at)
 {
-    const int sFirst = 0;
     const int sLast = Samples(Entry(at, 0), 1);
-    precise REAL_VALUE result = (REAL_VALUE)0;
+    precise float result = (float)0;
     [loop]
-    for (int s = sFirst; s < sLast; s++)
+    for (int s = 0; s < sLast; s++)
         result += Share(Entry(at, 0), 1, Entry(at, 1), s, Entry(at, 2));
     return result;
 }
@@ -679,9 +626,9 @@ int Batch(int r)
         (int64_t)batches), (int64_t)0);
 }
 
-int64_t Low(REAL_VALUE x) { return ToInteger(Floor(x)); }
+int64_t Low(float x) { return ToInteger(Floor(x)); }
 
-precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
+precise float Between(int r, int c, float y, float x)
 {
     if (IS_LINEAR_BOUND)
     {
@@ -689,22 +636,22 @@ precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
         const int jLast = Narrow(ToInteger(Ceil(x)) + (int64_t)1);
         const int iFirst = Narrow(Low(y));
         const int iLast = Narrow(ToInteger(Ceil(y)) + (int64_t)1);
-        precise REAL_VALUE result = (REAL_VALUE)0;
+        precise float result = (float)0;
         [loop]
         for (int i = iFirst; i < iLast; i++)
         {
             [loop]
             for (int j = jFirst; j < jLast; j++)
-                result += Hat(y, i) * Hat(x, j) * (REAL_VALUE)ReadInput(ListOf(int4(Batch(r), c, i, j), 0, 4));
+                result += Hat(y, i) * Hat(x, j) * ReadInput(ListOf(int4(Batch(r), c, i, j), 0, 4));
         }
         return result;
     }
-    return (REAL_VALUE)ReadInput(ListOf(int4(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))), 0, 4));
+    return ReadInput(ListOf(int4(Batch(r), c, Narrow(Near(y)), Narrow(Near(x))), 0, 4));
 }
 
-precise REAL_VALUE Outside() { return (REAL_VALUE)0.0f; }
+precise float Outside() { return 0.0f; }
 
-precise REAL_VALUE Read(int r, int c, List o, List s)
+precise float Read(int r, int c, List o, List s)
 {
     if (Hit(r, 0, Entry(o, 0), Entry(s, 0)) && Hit(r, 1, Entry(o, 1), Entry(s, 1)))
         return Between(r, c, ShareHeldIn(r, 0, Entry(o, 0), Entry(s, 0)), ShareHeldIn(r, 1, Entry(o, 1), Entry(s, 1)));
@@ -719,7 +666,7 @@ List BestArgmax(List at)
     const List sFirst = ListOf(0, 0, sLast.length);
     const int sRow = RowOf(sLast);
     List result = sFirst;
-    REAL_VALUE best = (REAL_VALUE)0;
+    float best = (float)0;
     bool found = false;
     List s = sFirst;
     [loop]
@@ -729,7 +676,7 @@ List BestArgmax(List at)
         [loop]
         for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
         {
-            const REAL_VALUE value = Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
+            const float value = Read(Entry(at, 0), Entry(at, 1), Part(at, 2, 8), s);
             if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
             {
                 best = value;
@@ -741,12 +688,12 @@ List BestArgmax(List at)
     return result;
 }
 
-REAL_VALUE OfSample(List at, int r, List o, List s)
+float OfSample(List at, int r, List o, List s)
 {
     return Share(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2)) * Share(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
 }
 
-REAL_VALUE OutputGradientPart(List at, int r, List o)
+float OutputGradientPart(List at, int r, List o)
 {
     if (IS_AVERAGE_BOUND)
         return ReadKeptRows(ListOf(int4(r, Entry(o, 0), Entry(at, 2), 0), 0, 3))
@@ -754,25 +701,22 @@ REAL_VALUE OutputGradientPart(List at, int r, List o)
     return OfSample(at, r, o, UnravelIndex(ReadKeptBest(Join(ListOf(int4(r, Entry(at, 1), 0, 0), 0, 2), o)), Grid(r)));
 }
 
-precise REAL_VALUE ShareHat(REAL_VALUE x, int i)
-{
-    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - x), (REAL_VALUE)0.0f);
-}
+precise float ShareHat(float x, int i) { return Max(1.0f - Abs(Convert(i, (float)0) - x), 0.0f); }
 
-precise REAL_VALUE OfSampleShare(int r, int d, int o, int s, int i)
+precise float OfSampleShare(int r, int d, int o, int s, int i)
 {
     if (Hit(r, d, o, s))
     {
         if (IS_LINEAR_BOUND)
             return ShareHat(ShareHeldIn(r, d, o, s), i);
         if (Near(ShareHeldIn(r, d, o, s)) == i)
-            return (REAL_VALUE)1.0f;
-        return (REAL_VALUE)0.0f;
+            return 1.0f;
+        return 0.0f;
     }
-    return (REAL_VALUE)0.0f;
+    return 0.0f;
 }
 
-precise REAL_VALUE ReachesOfSample(List at, int r, List o, List s)
+precise float ReachesOfSample(List at, int r, List o, List s)
 {
     return OfSampleShare(r, 0, Entry(o, 0), Entry(s, 0), Entry(at, 2))
         * OfSampleShare(r, 1, Entry(o, 1), Entry(s, 1), Entry(at, 3));
@@ -780,21 +724,18 @@ precise REAL_VALUE ReachesOfSample(List at, int r, List o, List s)
 
 bool Reaches(List at, int r, List o)
 {
-    return IS_AVERAGE_BOUND || Less((REAL_VALUE)0.0f,
-        ReachesOfSample(at, r, o, UnravelIndex(ReadKeptBest(Join(ListOf(int4(r, Entry(at, 1), 0, 0), 0, 2), o)),
-        Grid(r))));
+    return IS_AVERAGE_BOUND || Less(0.0f, ReachesOfSample(at, r, o,
+        UnravelIndex(ReadKeptBest(Join(ListOf(int4(r, Entry(at, 1), 0, 0), 0, 2), o)), Grid(r))));
 }
 
-REAL_VALUE OutputGradientSum(List at)
+float OutputGradientSum(List at)
 {
     const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
     const List oFirst = ListOf(0, 0, oLast.length);
     const int oRow = INPUT_GRADIENT_SIZES2_ROW;
-    const int rFirst = 0;
-    const int rLast = roiCount;
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     [loop]
-    for (int r = rFirst; r < rLast; r++)
+    for (int r = 0; r < roiCount; r++)
     {
         List o = oFirst;
         [loop]
@@ -804,12 +745,12 @@ REAL_VALUE OutputGradientSum(List at)
             [loop]
             for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
             {
-                if (Batch(r) == Entry(at, 0) && Less((REAL_VALUE)0.0f,
+                if (Batch(r) == Entry(at, 0) && Less(0.0f,
                     ReadKeptRows(ListOf(int4(r, Entry(o, 0), Entry(at, 2), 0), 0, 3)))
-                    && Less((REAL_VALUE)0.0f, ReadKeptColumns(ListOf(int4(r, Entry(o, 1), Entry(at, 3), 0), 0, 3)))
+                    && Less(0.0f, ReadKeptColumns(ListOf(int4(r, Entry(o, 1), Entry(at, 3), 0), 0, 3)))
                     && Reaches(at, r, o))
                     result += OutputGradientPart(at, r, o)
-                        * (REAL_VALUE)ReadInputGradient(Join(ListOf(int4(r, Entry(at, 1), 0, 0), 0, 2), o));
+                        * ReadInputGradient(Join(ListOf(int4(r, Entry(at, 1), 0, 0), 0, 2), o));
             }
         }
     }
@@ -818,85 +759,82 @@ REAL_VALUE OutputGradientSum(List at)
 
 int Region(List at) { return Entry(at, ROI_SIZES_LENGTH - 2); }
 
-REAL_VALUE PartOf(List at, int c, List o, List s)
+float PartOf(List at, int c, List o, List s)
 {
     if (IS_AVERAGE_BOUND)
-        return (REAL_VALUE)1.0f / Convert(Multiplied(Grid(Region(at))), (REAL_VALUE)0);
+        return 1.0f / Convert(Multiplied(Grid(Region(at))), (float)0);
     if (ReadKeptBest(Join(ListOf(int4(Region(at), c, 0, 0), 0, 2), o)) == RavelIndex(s, Grid(Region(at))))
-        return (REAL_VALUE)1.0f;
-    return (REAL_VALUE)0.0f;
+        return 1.0f;
+    return 0.0f;
 }
 
 int Member(List at) { return Entry(at, ROI_SIZES_LENGTH - 1); }
 
 bool Vertical(List at) { return FloorRemainder(Member(at), 2) == 1; }
 
-precise REAL_VALUE Y(List at, List o, List s) { return ShareHeldIn(Region(at), 0, Entry(o, 0), Entry(s, 0)); }
+precise float Y(List at, List o, List s) { return ShareHeldIn(Region(at), 0, Entry(o, 0), Entry(s, 0)); }
 
-precise REAL_VALUE X(List at, List o, List s) { return ShareHeldIn(Region(at), 1, Entry(o, 1), Entry(s, 1)); }
+precise float X(List at, List o, List s) { return ShareHeldIn(Region(at), 1, Entry(o, 1), Entry(s, 1)); }
 
-REAL_VALUE Image(List at, int c, int64_t i, int j)
+float Image(List at, int c, int64_t i, int j)
 {
-    return (REAL_VALUE)ReadInput(ListOf(int4(Batch(Region(at)), c, Narrow(i), j), 0, 4));
+    return ReadInput(ListOf(int4(Batch(Region(at)), c, Narrow(i), j), 0, 4));
 }
 
-REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
+float SlopeY(List at, int c, float y, float x)
 {
     const int jFirst = Narrow(Low(x));
     const int jLast = Narrow(ToInteger(Ceil(x)) + (int64_t)1);
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     [loop]
     for (int j = jFirst; j < jLast; j++)
         result += Hat(x, j) * (Image(at, c, ToInteger(Ceil(y)), j) - Image(at, c, Low(y), j));
     return result;
 }
 
-int Results(int d)
-{
-    return Entry(ListOf(inputGradientSizes[0], inputGradientSizes[1], INPUT_GRADIENT_SIZES_LENGTH), d + 2);
-}
+int Results(int d) { return ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d + 2); }
 
 int Lines(int r, int d) { return Results(d) * Samples(r, d); }
 
-REAL_VALUE Fraction(List at, int d, List o, List s)
+float Fraction(List at, int d, List o, List s)
 {
-    return (Convert(Entry(o, d) * Samples(Region(at), d) + Entry(s, d), (REAL_VALUE)0) - WhereOutputOffset())
-        / Convert(Lines(Region(at), d) - corners2, (REAL_VALUE)0);
+    return (Convert(Entry(o, d) * Samples(Region(at), d) + Entry(s, d), (float)0) - WhereOutputOffset())
+        / Convert(Lines(Region(at), d) - corners2, (float)0);
 }
 
-REAL_VALUE MovesChoice(List at, int d, List o, List s)
+float MovesChoice(List at, int d, List o, List s)
 {
     if (Member(at) >= 2)
         return Fraction(at, d, o, s);
-    return (REAL_VALUE)1.0f - Fraction(at, d, o, s);
+    return 1.0f - Fraction(at, d, o, s);
 }
 
-REAL_VALUE MovesFactor(int d)
+float MovesFactor(int d)
 {
     if (d == 0)
-        return (REAL_VALUE)spatialScaleY;
-    return (REAL_VALUE)spatialScaleX;
+        return spatialScaleY;
+    return spatialScaleX;
 }
 
-REAL_VALUE Moves(List at, int d, List o, List s) { return MovesChoice(at, d, o, s) * MovesFactor(d); }
+float Moves(List at, int d, List o, List s) { return MovesChoice(at, d, o, s) * MovesFactor(d); }
 
-REAL_VALUE SlopeXImage(List at, int c, int i, int64_t j)
+float SlopeXImage(List at, int c, int i, int64_t j)
 {
-    return (REAL_VALUE)ReadInput(ListOf(int4(Batch(Region(at)), c, i, Narrow(j)), 0, 4));
+    return ReadInput(ListOf(int4(Batch(Region(at)), c, i, Narrow(j)), 0, 4));
 }
 
-REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
+float SlopeX(List at, int c, float y, float x)
 {
     const int iFirst = Narrow(Low(y));
     const int iLast = Narrow(ToInteger(Ceil(y)) + (int64_t)1);
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     [loop]
     for (int i = iFirst; i < iLast; i++)
         result += Hat(y, i) * (SlopeXImage(at, c, i, ToInteger(Ceil(x))) - SlopeXImage(at, c, i, Low(x)));
     return result;
 }
 
-REAL_VALUE Rises(List at, int c, List o, List s)
+float Rises(List at, int c, List o, List s)
 {
     if (Vertical(at))
         return SlopeY(at, c, Y(at, o, s), X(at, o, s)) * Moves(at, 0, o, s);
@@ -921,7 +859,7 @@ bool Live(List at, List o, List s)
         && LiveChoice(at, o, s);
 }
 
-REAL_VALUE OutputROIGradientChoice(List at)
+float OutputROIGradientChoice(List at)
 {
     if (IS_LINEAR_BOUND)
     {
@@ -931,7 +869,7 @@ REAL_VALUE OutputROIGradientChoice(List at)
         const List pLast = ListOf(inputGradientSizes3[0], inputGradientSizes3[1], INPUT_GRADIENT_SIZES3_LENGTH);
         const List pFirst = ListOf(0, 0, pLast.length);
         const int pRow = INPUT_GRADIENT_SIZES3_ROW;
-        REAL_VALUE result = (REAL_VALUE)0;
+        float result = (float)0;
         List p = pFirst;
         [loop]
         for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
@@ -949,7 +887,7 @@ REAL_VALUE OutputROIGradientChoice(List at)
                     for (s.entries[sRow] = sFirst.entries[sRow]; s.entries[sRow] < sEnd; s.entries[sRow]++)
                     {
                         if (Live(at, Part(p, 1, 8), s))
-                            result += (REAL_VALUE)ReadInputGradient(Join(ListOf(int4(Region(at), 0, 0, 0), 0, 1), p))
+                            result += ReadInputGradient(Join(ListOf(int4(Region(at), 0, 0, 0), 0, 1), p))
                                 * PartOf(at, Entry(p, 0), Part(p, 1, 8), s) * Rises(at, Entry(p, 0), Part(p, 1, 8), s);
                     }
                 }
@@ -957,7 +895,7 @@ REAL_VALUE OutputROIGradientChoice(List at)
         }
         return result;
     }
-    return (REAL_VALUE)0.0f;
+    return 0.0f;
 }
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
@@ -970,7 +908,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -1005,15 +943,15 @@ bool IsSet(uint number, int coordinate)
     if (coordinate < outputGradientSizes[0][2])
     {
         at.entries[2] = coordinate;
-        return Less((REAL_VALUE)0.0f, ReadKeptRows(ListOf(int4(Entry(term, 0), Entry(Part(term, 1, 8), 0), Entry(at, 2),
-            0), 0, 3)));
+        return Less(0.0f, ReadKeptRows(ListOf(int4(Entry(term, 0), Entry(Part(term, 1, 8), 0), Entry(at, 2), 0), 0,
+            3)));
     }
     coordinate -= outputGradientSizes[0][2];
     if (coordinate < outputGradientSizes[0][3])
     {
         at.entries[3] = coordinate;
-        return Less((REAL_VALUE)0.0f, ReadKeptColumns(ListOf(int4(Entry(term, 0), Entry(Part(term, 1, 8), 1),
-            Entry(at, 3), 0), 0, 3)));
+        return Less(0.0f, ReadKeptColumns(ListOf(int4(Entry(term, 0), Entry(Part(term, 1, 8), 1), Entry(at, 3), 0), 0,
+            3)));
     }
     return false;
 }
@@ -1056,11 +994,11 @@ void AddSelected(List at)
     coordinates[2] = before + (uint)at.entries[3];
     before += (uint)outputGradientSizes[0][3];
     const int begin = at.entries[1] * ELEMENTS_PER_THREAD;
-    REAL_VALUE totals[ELEMENTS_PER_THREAD];
+    float totals[ELEMENTS_PER_THREAD];
     int lane;
     [unroll]
     for (lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
-        totals[lane] = (REAL_VALUE)0;
+        totals[lane] = (float)0;
     [loop]
     for (uint block = 0; 1024 * block < (uint)Multiplied(ListOf(roiCount2[0], roiCount2[1], ROI_COUNT2_LENGTH));
         block++)
@@ -1084,7 +1022,7 @@ void AddSelected(List at)
                     at.entries[1] = begin + lane;  // reads are clamped to tensors
                     if (Reaches(at, Entry(term, 0), Part(term, 1, 8)))
                         totals[lane] += OutputGradientPart(at, Entry(term, 0), Part(term, 1, 8))
-                            * (REAL_VALUE)ReadInputGradient(Join(ListOf(int4(Entry(term, 0), Entry(at, 1), 0, 0), 0, 2),
+                            * ReadInputGradient(Join(ListOf(int4(Entry(term, 0), Entry(at, 1), 0, 0), 0, 2),
                             Part(term, 1, 8)));
                 }
             }
@@ -1093,10 +1031,10 @@ void AddSelected(List at)
     [unroll]
     for (lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
     {
-        const REAL_VALUE total = totals[lane];
+        const float total = totals[lane];
         at.entries[1] = begin + lane;
         if (begin + lane < outputGradientSizes[0][1])
-            WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)total);
+            WriteOutputGradient(at, total);
     }
 }
 #endif
@@ -1108,7 +1046,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS >= 6
     const uint number = group.y * groupColumns + group.x;
 #if PASS == 6
-    const uint block = DivideBySize(number, sizes[1]);
+    const uint block = DivideBySize(number, sizes[1].size, sizes[1].reciprocal);
     if (number < count)
         WriteBits(block, number - block * sizes[1].size, thread);
 #else
@@ -1126,15 +1064,15 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
     WriteKeptPaces(first + item, StartsChoice(at));
 #elif PASS == 1  // Rows
-    WriteKeptRows(first + item, Divide(RowsSum(at), Convert(Samples(Entry(at, 0), 0), (REAL_VALUE)0)));
+    WriteKeptRows(first + item, Divide(RowsSum(at), Convert(Samples(Entry(at, 0), 0), (float)0)));
 #elif PASS == 2  // Columns
-    WriteKeptColumns(first + item, Divide(ColumnsSum(at), Convert(Samples(Entry(at, 0), 1), (REAL_VALUE)0)));
+    WriteKeptColumns(first + item, Divide(ColumnsSum(at), Convert(Samples(Entry(at, 0), 1), (float)0)));
 #elif PASS == 3  // Best
     WriteKeptBest(first + item, RavelIndex(BestArgmax(at), Grid(Entry(at, 0))));
 #elif PASS == 4  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)OutputGradientSum(at));
+    WriteOutputGradient(at, OutputGradientSum(at));
 #elif PASS == 5  // OutputROIGradientTensor
-    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)OutputROIGradientChoice(at));
+    WriteOutputROIGradient(at, OutputROIGradientChoice(at));
 #endif
 #endif
 }

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ROI_POOLING: Divides each region of interest into a grid and takes the largest element of every cell.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_pooling.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_pooling.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -28,27 +27,13 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define ROI_STORED STORED(ROI_TYPE)
-#define ROI_VALUE VALUE(ROI_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
 
-// The type that floats are computed in
-#define REAL_VALUE float
-
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_TYPE> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<ROI_TYPE> rOITensor : register(t1);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_TYPE> outputTensor : register(u0);
 
 struct Dimension
 {
@@ -69,13 +54,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -89,6 +72,9 @@ List ListOf(int4 first, int4 second, int length)
     const List result = { first, second, length };
     return result;
 }
+
+// An entry of a list in the constant buffer, read in place; 0 out of range
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
@@ -132,14 +118,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -222,7 +208,7 @@ int Order(float x)
 // unsigned words that wrap around, NaN of either sign comes last.
 float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a; }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
+float LoadInput(uint offset) { return (float)inputTensor[offset]; }
 
 typedef vector<float, ELEMENTS_PER_THREAD> Elements;
 
@@ -244,16 +230,12 @@ Elements ReadElementsInput(List at)
     return elements;
 }
 
-ROI_VALUE LoadROI(uint offset) { return (ROI_VALUE)rOITensor[offset]; }
-ROI_VALUE ReadROI(List at)
+float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)]; }
+
+void WriteOutput(List at, float entry)
 {
-    return LoadROI(OffsetOf(Clamped(at, rOISizes, ROI_SIZES_LENGTH), rOIStrides, ROI_SIZES_LENGTH));
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
 }
-
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
-
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 
 Elements Max(Elements x, Elements y)
 {
@@ -265,8 +247,7 @@ Elements Max(Elements x, Elements y)
 
 int64_t Corner(List at, int j)
 {
-    return ToInteger(RoundAway((REAL_VALUE)ReadROI(ListOf(int4(0, 0, Entry(at, 0), j), 0, 4))
-        * (REAL_VALUE)spatialScale));
+    return ToInteger(RoundAway(ReadROI(ListOf(int4(0, 0, Entry(at, 0), j), 0, 4)) * spatialScale));
 }
 
 int64_t Length(List at, int d) { return max(Corner(at, 4 - d) - Corner(at, 2 - d) + (int64_t)1, (int64_t)1); }
@@ -278,8 +259,8 @@ List First(List at)
     [unroll]
     for (int d = 0; d < 2; d++)
         result.entries[d] = (int)max(min(WideFloorQuotient((int64_t)Entry(at, d + 2) * Length(at, d),
-            (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
-            (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);
+            (int64_t)ENTRY_OF(pooled, POOLED_LENGTH, d)) + Corner(at, 2 - d),
+            (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d + 2)), (int64_t)0);
     return result;
 }
 
@@ -290,9 +271,8 @@ List Last(List at)
     [unroll]
     for (int d = 0; d < 2; d++)
         result.entries[d] = (int)max(min(WideFloorQuotient((int64_t)(Entry(at, d + 2) + 1) * Length(at, d)
-            + (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d) - (int64_t)1,
-            (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + Corner(at, 2 - d),
-            (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d + 2)), (int64_t)0);
+            + (int64_t)ENTRY_OF(pooled, POOLED_LENGTH, d) - (int64_t)1, (int64_t)ENTRY_OF(pooled, POOLED_LENGTH, d))
+            + Corner(at, 2 - d), (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d + 2)), (int64_t)0);
     return result;
 }
 
@@ -300,19 +280,17 @@ bool OutputAll(List at)
 {
     const List list1 = First(at);
     const List list2 = Last(at);
-    const int dFirst = 0;
-    const int dLast = 2;
     bool result = true;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
+    for (int d = 0; d < 2; d++)
         result = result && Entry(list1, d) < Entry(list2, d);
     return result;
 }
 
 int Batch(List at)
 {
-    return (int)max(min(ToInteger((REAL_VALUE)ReadROI(ListOf(int4(0, 0, Entry(at, 0), 0), 0, 4))),
-        (int64_t)inputSizesEntry), (int64_t)0);
+    return (int)max(min(ToInteger(ReadROI(ListOf(int4(0, 0, Entry(at, 0), 0), 0, 4))), (int64_t)inputSizesEntry),
+        (int64_t)0);
 }
 
 Elements OutputChoice(List at)
@@ -322,7 +300,7 @@ Elements OutputChoice(List at)
         const List pLast = Last(at);
         const List pFirst = First(at);
         const int pRow = RowOf(pLast);
-        Elements result = (REAL_VALUE)asfloat(0xff800000u);
+        Elements result = asfloat(0xff800000u);
         List p = pFirst;
         [loop]
         for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
@@ -335,7 +313,7 @@ Elements OutputChoice(List at)
         }
         return result;
     }
-    return (REAL_VALUE)0.0f;
+    return 0.0f;
 }
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
@@ -348,7 +326,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -369,7 +347,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (int e = 0; e < ELEMENTS_PER_THREAD; e++)
     {
         if (at.entries[1] < outputSizes[0][1])
-            WriteOutput(at, (OUTPUT_VALUE)elements[e]);
+            WriteOutput(at, (float)elements[e]);
         at.entries[1]++;
     }
 #endif

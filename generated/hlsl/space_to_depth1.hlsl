@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_SPACE_TO_DEPTH1: Gathers square blocks of height and width into channels, in either order.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... space_to_depth1.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... space_to_depth1.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -24,7 +23,6 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   DOUBLE     defined if a tensor is FLOAT64: floats are then computed in double precision
 //   VECTOR     adjacent elements that a thread computes, and stores at once: 1, 2 or 4
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -33,24 +31,23 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT64 double, 64, 53, double, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define FLOAT64 double, 64, double
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define INT64 int64_t, 64, int64_t
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, value) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
@@ -58,13 +55,6 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#ifdef DOUBLE
-#define REAL_VALUE double
-#else
-#define REAL_VALUE float
-#endif
 
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
@@ -93,13 +83,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -121,7 +109,7 @@ int Entry(List list, int index) { return index >= 0 && index < list.length ? lis
 int FloorQuotientBy(int a, int b, int reciprocal)
 {
     const int sign = a >> 31;
-    return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
+    return (int)DivideBySize((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }
 
 int FloorRemainderBy(int a, int b, int reciprocal) { return a - FloorQuotientBy(a, b, reciprocal) * b; }
@@ -136,14 +124,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -156,15 +144,11 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if VECTOR == 1
-#if OUTPUT_BITS < 16
+#if VECTOR == 1 && OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
@@ -173,11 +157,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#else
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#endif
-#else
-#if OUTPUT_BITS < 16
+#elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -189,7 +169,6 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k++)
         elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 #endif
 }
 
@@ -219,7 +198,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

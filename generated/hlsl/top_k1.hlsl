@@ -4,8 +4,7 @@
 // DML_OPERATOR_TOP_K1: Picks the K largest or smallest elements of each sequence along an axis, with their indices, in
 // order.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... top_k1.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... top_k1.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // A line runs along the axis. Where few of its elements are wanted, it is cut into parts: a dispatch selects the first
@@ -36,27 +35,26 @@
 // Dispatch groupColumns x rows groups: `parts` for each LINES of `count` lines to select from; or enough for their
 // threads to cover `count` tiles, or entries of runs.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, 0, int, (-127-1), 127
-#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
-#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
-#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
-#define UINT8 uint, 8, 0, uint, 0, 255
-#define UINT16 uint16_t, 16, 0, uint, 0, 65535
-#define UINT32 uint, 32, 0, uint, 0, 4294967295u
-#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
+// Data types
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u)
+#define INT8 uint, 8, 0, int, (-127-1)
+#define INT16 int16_t, 16, 0, int, (-32767-1)
+#define INT32 int, 32, 0, int, (-2147483647-1)
+#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63)
+#define UINT8 uint, 8, 0, uint, 0
+#define UINT16 uint16_t, 16, 0, uint, 0
+#define UINT32 uint, 32, 0, uint, 0
+#define UINT64 uint64_t, 64, 0, uint64_t, 0
+#define STORED_OF(stored, bits, significand, value, lowest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
+#define BITS_OF(stored, bits, significand, value, lowest) bits
 #define BITS(type) BITS_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest) significand  // its bits, of a float
 #define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
+#define VALUE_OF(stored, bits, significand, value, lowest) value  // the type it is computed in
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST_OF(stored, bits, significand, value, lowest) lowest
 #define LOWEST(type) LOWEST_OF(type)
 #define OUTPUT_VALUE_STORED STORED(OUTPUT_VALUE_TYPE)
 #define OUTPUT_VALUE_BITS BITS(OUTPUT_VALUE_TYPE)
@@ -103,19 +101,15 @@ struct Entry
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
 
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
-
 struct Position
 {
-    uint input;
-    uint outputValue;
-    uint outputIndex;
+    uint input, outputValue, outputIndex;
 };
 
 // Where an item starts
@@ -125,7 +119,7 @@ Position Locate(uint item)
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d].size, dimensions[d].reciprocal) : 0;
         const uint coordinate = item - rest * dimensions[d].size;
         position.input += coordinate * dimensions[d].inputStride;
         position.outputValue += coordinate * dimensions[d].outputValueStride;

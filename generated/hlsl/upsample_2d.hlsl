@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_UPSAMPLE_2D: Enlarges the last two dimensions by whole factors.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... upsample_2d.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... upsample_2d.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -39,28 +38,16 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-
-// The type that floats are computed in
-#define REAL_VALUE float
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
 #endif
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<OUTPUT_TYPE, OUTPUT_VECTOR> OutputBuffer;
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_TYPE> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
@@ -82,13 +69,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -125,17 +110,6 @@ int FloorQuotient(int a, int b)
     return b == 0 ? 0 : rest != 0 && (rest ^ divisor) < 0 ? cut - 1 : cut;
 }
 
-// The row-major index of a coordinate in a box of these sizes, and its inverse
-int RavelIndex(List at, List sizes)
-{
-    int number = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        if (d < sizes.length)
-            number = number * sizes.entries[d] + at.entries[d];
-    return number;
-}
-
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
@@ -156,14 +130,24 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index, clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        index = index * (uint)sizes[d / 4][d % 4] + (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
+    return index;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -338,33 +322,30 @@ float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)
 // infinity, in unsigned words that wrap around, NaN of either sign comes first.
 float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at)
+float LoadInput(uint offset) { return (float)inputTensor[offset]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_TYPE)value; }
+
+void WriteOutput(List at, float entry)
 {
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
 }
-
-void StoreOutput(uint offset, OUTPUT_VALUE value) { outputTensor[offset] = (OUTPUT_STORED)value; }
-
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetInOutput(at), entry); }
 #if PASS < 2
 
 // Entry `number` of an intermediate tensor whose first word is `first`
-REAL_VALUE LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
-REAL_VALUE ReadKeptCoordinate(List at)
+float ReadKeptCoordinate(List at)
 {
-    return LoadReal(keptCoordinateFirst, (uint)RavelIndex(Clamped(at, keptCoordinateSizes,
-        KEPT_COORDINATE_SIZES_LENGTH), ListOf(keptCoordinateSizes[0], keptCoordinateSizes[1],
-        KEPT_COORDINATE_SIZES_LENGTH)));
+    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH));
 }
 
-void StoreReal(int first, uint number, REAL_VALUE entry) { scratch[(uint)first + number] = asuint(entry); }
+void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 
-void WriteKeptCoordinate(uint number, REAL_VALUE entry) { StoreReal(keptCoordinateFirst, number, entry); }
+void WriteKeptCoordinate(uint number, float entry) { StoreReal(keptCoordinateFirst, number, entry); }
 #else
-REAL_VALUE ReadKeptCoordinate(List at);
+float ReadKeptCoordinate(List at);
 #endif
 
 int Factor(int d)
@@ -376,54 +357,51 @@ int Factor(int d)
     return 1;
 }
 
-precise REAL_VALUE Coordinate(int d, int o)
+precise float Coordinate(int d, int o)
 {
-    return Divide(Convert(2 * o + 1 - Factor(d), (REAL_VALUE)0), Convert(2 * Factor(d), (REAL_VALUE)0));
+    return Divide(Convert(2 * o + 1 - Factor(d), (float)0), Convert(2 * Factor(d), (float)0));
 }
 
-int Size(int d) { return Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), d); }
+int Size(int d) { return ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d); }
 
-REAL_VALUE X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
+float X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
-REAL_VALUE Stretch(int d) { return (REAL_VALUE)1.0f; }
+float Stretch(int d) { return 1.0f; }
 
-REAL_VALUE Middle(int d, int o, int size)
+float Middle(int d, int o, int size)
 {
-    return Max(Min(X(d, o), Convert(size - 2, (REAL_VALUE)0) + Stretch(d)), (REAL_VALUE)1.0f - Stretch(d));
+    return Max(Min(X(d, o), Convert(size - 2, (float)0) + Stretch(d)), 1.0f - Stretch(d));
 }
 
-REAL_VALUE Weight(int d, int o, int i, int size)
+float Weight(int d, int o, int i, int size)
 {
-    return Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0) - Middle(d, o, size)) / Stretch(d), (REAL_VALUE)0.0f);
+    return Max(1.0f - Abs(Convert(i, (float)0) - Middle(d, o, size)) / Stretch(d), 0.0f);
 }
 
-REAL_VALUE Weights(List at, List p)
+float Weights(List at, List p)
 {
-    const int dFirst = 0;
-    const int dLast = DIMS_BOUND;
-    REAL_VALUE result = (REAL_VALUE)1;
+    float result = (float)1;
     [unroll]
-    for (int d = dFirst; d < dLast; d++)
+    for (int d = 0; d < DIMS_BOUND; d++)
         result *= Weight(d, Entry(at, d), Entry(p, d), Size(d));
     return result;
 }
 
-precise REAL_VALUE MiddleX(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
+precise float MiddleX(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
-precise REAL_VALUE MiddleStretch(int d) { return (REAL_VALUE)1.0f; }
+precise float MiddleStretch(int d) { return 1.0f; }
 
-precise REAL_VALUE LastMiddle(int d, int o, int size)
+precise float LastMiddle(int d, int o, int size)
 {
-    return Max(Min(MiddleX(d, o), Convert(size - 2, (REAL_VALUE)0) + MiddleStretch(d)),
-        (REAL_VALUE)1.0f - MiddleStretch(d));
+    return Max(Min(MiddleX(d, o), Convert(size - 2, (float)0) + MiddleStretch(d)), 1.0f - MiddleStretch(d));
 }
 
 List Last(List at)
 {
     List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
+    result.length = DIMS_BOUND;
     [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+    for (int d = 0; d < DIMS_BOUND; d++)
         result.entries[d] = (int)max(min(ToInteger(Ceil(LastMiddle(d, Entry(at, d), Size(d)) + MiddleStretch(d))),
             (int64_t)Size(d)), (int64_t)1);
     return result;
@@ -432,20 +410,20 @@ List Last(List at)
 List First(List at)
 {
     List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
+    result.length = DIMS_BOUND;
     [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+    for (int d = 0; d < DIMS_BOUND; d++)
         result.entries[d] = (int)max(min(ToInteger(Floor(LastMiddle(d, Entry(at, d), Size(d)) - MiddleStretch(d)))
             + (int64_t)1, (int64_t)(Size(d) - 1)), (int64_t)0);
     return result;
 }
 
-REAL_VALUE Blended(List at)
+float Blended(List at)
 {
     const List pLast = Last(at);
     const List pFirst = First(at);
     const int pRow = RowOf(pLast);
-    REAL_VALUE result = (REAL_VALUE)0;
+    float result = (float)0;
     List p = pFirst;
     [loop]
     for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
@@ -453,7 +431,7 @@ REAL_VALUE Blended(List at)
         const int pEnd = RowEnd(pLast, pRow);
         [loop]
         for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
-            result += Weights(at, p) * (REAL_VALUE)ReadInput(p);
+            result += Weights(at, p) * ReadInput(p);
     }
     return result;
 }
@@ -472,16 +450,16 @@ int Nearest(int d, int o, int size) { return FloorQuotient(o, NearestFactor(d));
 List ChosenList(List at)
 {
     List result = (List)0;
-    result.length = clamp(DIMS_BOUND, 0, 8);
+    result.length = DIMS_BOUND;
     [unroll]
-    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+    for (int d = 0; d < DIMS_BOUND; d++)
         result.entries[d] = Nearest(d, Entry(at, d), Size(d));
     return result;
 }
 
-REAL_VALUE Chosen(List at) { return (REAL_VALUE)ReadInput(ChosenList(at)); }
+float Chosen(List at) { return ReadInput(ChosenList(at)); }
 
-REAL_VALUE OutputChoice(List at)
+float OutputChoice(List at)
 {
     if (IS_LINEAR_BOUND)
         return Blended(at);
@@ -498,7 +476,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -506,9 +484,11 @@ List Numbered(uint number)
 }
 
 #if PASS >= 2
-precise REAL_VALUE ReadKeptCoordinate(List at)
+precise float ReadKeptCoordinate(List at)
 {
-    at = Clamped(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH);
+    [unroll]
+    for (int d = 0; d < KEPT_COORDINATE_SIZES_LENGTH; d++)
+        at.entries[d] = clamp(at.entries[d], 0, keptCoordinateSizes[d / 4][d % 4] - 1);
     return Coordinate(Entry(at, 0), Entry(at, 1));
 }
 
@@ -519,28 +499,27 @@ typedef vector<float, 1> Totals;
 // Whether tap p contributes to index i along dimension d, and its weight
 bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
 {
-    weight = Max((REAL_VALUE)1.0f - Abs(Convert(p, (REAL_VALUE)0)
-        - Max(Min(coordinateOfResult, Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
-        + (REAL_VALUE)1.0f), (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f);
+    weight = Max(1.0f - Abs(Convert(p, (float)0) - Max(Min(coordinateOfResult,
+        Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f)), 0.0f);
     return true;
 }
 
-Totals Add(Totals totals, float weight, INPUT_VALUE stored)
+Totals Add(Totals totals, float weight, float stored)
 {
-    const REAL_VALUE element = (REAL_VALUE)stored;
+    const float element = (float)stored;
     const float total0 = totals[0] + weight * element;
     totals[0] = total0;
     return totals;
 }
 
-OUTPUT_VALUE Made(Totals totals)
+float Made(Totals totals)
 {
     const float total0 = totals[0];
-    return (OUTPUT_VALUE)total0;
+    return total0;
 }
 #elif PASS == 3
 static const bool HAS_ONE_TAP = true;
-typedef vector<INPUT_VALUE, 1> Totals;
+typedef vector<float, 1> Totals;
 
 // Whether tap p contributes to index i along dimension d, and its weight
 bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
@@ -549,16 +528,16 @@ bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
     return true;
 }
 
-Totals Add(Totals totals, float weight, INPUT_VALUE stored)
+Totals Add(Totals totals, float weight, float stored)
 {
     totals[0] = stored;
     return totals;
 }
 
-OUTPUT_VALUE Made(Totals totals)
+float Made(Totals totals)
 {
-    const REAL_VALUE element = totals[0];
-    return (OUTPUT_VALUE)element;
+    const float element = totals[0];
+    return element;
 }
 #endif
 
@@ -572,7 +551,7 @@ groupshared uint tapWeights[TAPS * ENTRIES];  // bits of floats, or ABSENT; thos
 
 #define ABSENT 0xffffffffu  // for a tap that does not contribute
 
-void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+void StoreOutputVector(uint offset, vector<float, OUTPUT_VECTOR> elements)
 {
 #if OUTPUT_VECTOR == 1
     StoreOutput(offset, elements[0]);
@@ -608,12 +587,10 @@ void Tabulate(List begin, uint thread)
 int first, last;
 #if PASS == 2
         first = (int)max(min(ToInteger(Floor(Max(Min(coordinateOfResult,
-            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-            (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f)) + (int64_t)1,
-            (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
+            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) - 1.0f))
+            + (int64_t)1, (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
         last = (int)max(min(ToInteger(Ceil(Max(Min(coordinateOfResult,
-            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
-            (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f)),
+            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) + 1.0f)),
             (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
 #elif PASS == 3
         first = clamp(FloorQuotient(i, d == INPUT_SIZES_LENGTH - 1 ? scaleSizeWidth
@@ -718,7 +695,7 @@ void CombineTaps(uint row, uint column, out Totals totals[PLANES])
                 {
                     if (!WeightOf(column, RANK - 1, x, columnWeight) && !HAS_ONE_TAP)
                         continue;
-                    INPUT_VALUE loaded[PLANES];
+                    float loaded[PLANES];
                     [unroll]
                     for (p = 0; p < PLANES; p++)
                         loaded[p] = LoadInput(offsets[p] + position + x * step);
@@ -760,7 +737,7 @@ void ComputeTile(uint tile, uint thread)
             column = n % (TILE_COLUMNS / OUTPUT_VECTOR) * OUTPUT_VECTOR;
         if (row >= rows || column >= columns)
             continue;
-        vector<OUTPUT_VALUE, OUTPUT_VECTOR> values[PLANES];
+        vector<float, OUTPUT_VECTOR> values[PLANES];
         [unroll]
         for (uint v = 0; v < OUTPUT_VECTOR; v++)
         {
@@ -793,7 +770,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Coordinate
     WriteKeptCoordinate(first + item, Coordinate(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)OutputChoice(at));
+    WriteOutput(at, OutputChoice(at));
 #endif
 #endif
 }

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_VALUE_SCALE_2D: Multiplies all values by one factor and adds a bias of each channel.
 //
-// Entry point CSMain, shader model 6.2, 16-bit types enabled:
-//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... value_scale_2d.hlsl
+// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... value_scale_2d.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
@@ -30,25 +29,13 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
-// significand; the type it is computed in; its least and greatest value
-#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+// Data types
+#define FLOAT16 float16_t
+#define FLOAT32 float
 
-// The type that floats are computed in
-#define REAL_VALUE float
+typedef vector<OUTPUT_TYPE, VECTOR> OutputElements;
 
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
-
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_TYPE> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 
 struct Dimension
@@ -69,13 +56,11 @@ struct Dimension
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
 // by 1 at most, so the estimate falls short of the quotient by at most 1.
-uint Divided(uint n, uint size, uint reciprocal)
+uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
     return below + (uint)(n - below * size >= size);
 }
-
-uint DivideBySize(uint n, Dimension dimension) { return Divided(n, dimension.size, dimension.reciprocal); }
 
 // A list of integers, usually a coordinate, or of floats as bits; entries from `length` on are 0
 struct List
@@ -103,14 +88,14 @@ uint OffsetOf(List at, int4 strides[2], int length)
     return offset;
 }
 
-// A coordinate, clamped to these sizes
-List Clamped(List at, int4 sizes[2], int length)
+// The same, clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 {
-    List result = ListOf(0, 0, length);
+    uint offset = 0;
     [unroll]
     for (int d = 0; d < length; d++)
-        result.entries[d] = clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1);
-    return result;
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
 }
 
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
@@ -120,44 +105,36 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-INPUT_VALUE LoadInput(uint offset) { return (INPUT_VALUE)inputTensor[offset]; }
-INPUT_VALUE ReadInput(List at)
-{
-    return LoadInput(OffsetOf(Clamped(at, inputSizes, INPUT_SIZES_LENGTH), inputStrides, INPUT_SIZES_LENGTH));
-}
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
 
-void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreOutput(uint offset, float values[VECTOR])
 {
-#if VECTOR == 1
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
-#else
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (OUTPUT_TYPE)values[k];
     outputTensor[offset / VECTOR] = elements;
-#endif
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
 
-REAL_VALUE First() { return (REAL_VALUE)biasEntry; }
+float First() { return biasEntry; }
 
-REAL_VALUE Second()
+float Second()
 {
     if (IS_NUMBER_BOUND)
-        return (REAL_VALUE)biasEntry2;
-    return (REAL_VALUE)biasEntry;
+        return biasEntry2;
+    return biasEntry;
 }
 
-REAL_VALUE Third()
+float Third()
 {
     if (IS_NUMBER_BOUND)
-        return (REAL_VALUE)biasEntry3;
-    return (REAL_VALUE)biasEntry;
+        return biasEntry3;
+    return biasEntry;
 }
 
-REAL_VALUE OutputAdded(List at)
+float OutputAdded(List at)
 {
     if (Entry(at, 1) == 0)
         return First();
@@ -176,7 +153,7 @@ List Numbered(uint number)
     for (int i = RANK - 1; i >= 0; i--)
     {
         const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -190,14 +167,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List position = Numbered(first + VECTOR * item);
-    OUTPUT_VALUE result[VECTOR];
+    float result[VECTOR];
     [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
     for (uint inVector = 0; inVector < VECTOR; inVector++)
     {
         List at = position;
         at.entries[DIMENSION_AT(RANK - 1)] += (int)inVector;
 #if PASS == 0  // OutputTensor
-        result[inVector] = (OUTPUT_VALUE)Scaled((REAL_VALUE)ReadInput(at), (REAL_VALUE)scale, OutputAdded(at));
+        result[inVector] = Scaled(ReadInput(at), scale, OutputAdded(at));
 #endif
     }
 #if PASS == 0

@@ -3429,9 +3429,6 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_DefinitionShader* shader,
     dmlops_plan_CommonConstants* result) {
-    if (dmlops_plan_is_double(planning, &op->tensors)) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DOUBLE"), 1);
-    }
     dmlops_plan_int_512 lists;
     dmlops_plan_define_tensors(planning, tensors, shader, &lists);
     dmlops_plan_check_multiples(planning, op);
@@ -10955,7 +10952,7 @@ static const uint8_t dmlops_resample_grad_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_slice_grad_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
-static const char* const dmlops_slice_grad_lists[] = {"INPUT_WINDOW_STRIDES", "FIRST2", "STEP"};
+static const char* const dmlops_slice_grad_lists[] = {"FIRST2", "INPUT_WINDOW_STRIDES", "STEP"};
 static const int64_t dmlops_slice_grad_divisors[] = {5};
 static const dmlops_plan_DefinitionShader dmlops_slice_grad_shader = {
     {0, NULL},
@@ -10984,14 +10981,14 @@ static const dmlops_shader_tensor dmlops_slice_grad_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_slice_grad_inputs[] = {
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_INTS, DMLOPS_AT(InputWindowStrides),
-        DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(22), DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(InputWindowOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT,
         DMLOPS_GREATER, DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount),
         DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_INTS, DMLOPS_AT(InputWindowStrides),
+        DMLOPS_AT(DimensionCount),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(14), DMLOPS_MAX, DMLOPS_MIN, DMLOPS_ABS, DMLOPS_ENTRY,
         DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
@@ -12055,10 +12052,10 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_ADD, DMLOPS_UINT,
         DMLOPS_AT(HeadCount), DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(19) /* QueryEntry3 */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastKey2 */,
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
         DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */,
@@ -12539,10 +12536,10 @@ static const uint8_t dmlops_multihead_attention1_inputs[] = {
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_ADD, DMLOPS_UINT,
         DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(19) /* QueryEntry3 */,
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastSequenceLengths */,
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_GIVEN,
         DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT,
         DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(21) /* PastKey */,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 _DECLARATION = re.compile(
     r"""^ (?: \[\[vk::ext_.*?\]\]\s+ | \[\w+(?:\(.*\))?\]\n )*
         (?: struct\ (?P<struct>\w+) \n\{\n (?:.*\n)*? \};
-          | \#define\ (?P<macro>\w+) (?: (?:\ precise)? | \ \w+\(\w+\) | \([\w,\ ]*\) (?:.*\\\n)*.* )
+          | \#define\ (?P<macro>\w+) (?: (?: (?<!\d)\ \w+ (?:\(\w+\))?)? | \([\w,\ ]*\) (?:.*\\\n)*.* )
           | typedef\ [^;]+ \ (?P<type>\w+); .*
           | (?:groupshared|static)\ (?P<variables> [^;]+ ); .*
           | (?:precise\ )? [\w<>]+ \ (?P<function>\w+) \( (?P<parameters> [^;{]*? ) \)
@@ -24,6 +24,7 @@ _DECLARATION = re.compile(
         ) $""",
     re.MULTILINE | re.VERBOSE,
 )
+"""Macros that end in a digit are data types, which plans name."""
 _VARIABLE = re.compile(r"([A-Za-z]\w*)(?:\[[^\]]*\])*(?: = |,|$)")
 """A name in a declaration of variables; or one that a comma follows in a value, which does no harm."""
 _COMMENT = re.compile(r"//.*")
@@ -34,8 +35,8 @@ ENTRY = "CSMain"
 
 
 class _Declaration(NamedTuple):
-    """A function, a struct, a type, variables or a macro for a call: its names and its lines, and the words
-    of its parameters and of all its code."""
+    """A function, a struct, a type, variables or a macro for a call or a word: its names and its lines, and
+    the words of its parameters and of all its code."""
 
     names: frozenset[str]
     first: int
@@ -46,7 +47,7 @@ class _Declaration(NamedTuple):
 
 def reached(text: str, entry: str = ENTRY) -> str:
     """The text without functions that are not called from an entry point, and without structs, types,
-    variables and macros for calls that are not named.
+    variables and macros for calls or words that are not named.
 
     Of overloads, those are left out that take a struct of which there is none.
     """
@@ -63,10 +64,8 @@ def reached(text: str, entry: str = ENTRY) -> str:
         words.update(*(one.words for one in found))
     for one in reversed(waiting):
         _remove(lines, one.first, one.end)
-    text, before = "\n".join(lines), ""
-    while text != before:
-        before, text = text, _EMPTY_ELSE.sub("", _EMPTY.sub("", text))
-    return text
+    left = _EMPTY_ELSE.sub("", _EMPTY.sub("", text := "\n".join(lines)))
+    return text if left == text else reached(left, entry)  # ends: it is shorter
 
 
 def words_of(lines: Iterable[str]) -> frozenset[str]:

@@ -17,6 +17,7 @@ _CONSTANT = rf"(?:{_TOKEN}|\((?:{_TOKEN}|\({_TOKEN}*\))*\))+"
 """Brackets are balanced, two deep."""
 _ARITHMETIC = re.compile(r"(?<=[\[(,])( ?)(\d+) ([-+*/%]) (\d+)(?=[\]),])")
 _IN_PARENTHESES = re.compile(r"(?<=[-+*/%=<>] )\((\d+)\)")
+_BY_ONE = re.compile(r" / 1(?=[\]);,])|(?<=[\[(+\-=,] )1 \* |(?<=[\[(])1 \* ")
 _CHOICE = re.compile(rf"(?:(?<=[^=!<>]= )|(?<=, )|(?<=\())({_CONSTANT}) \? (\w+) : (\w+)(?=[;,)])")
 _NEVER = re.compile(r"(?<=[^=!<>]= )0 \? [^?:;]* : ")
 _BLOCK = re.compile(
@@ -39,7 +40,7 @@ def folded(text: str) -> str:
     while text != before:
         before = text
         text = _ARITHMETIC.sub(_computed, text)
-        text = _IN_PARENTHESES.sub(r"\1", text)
+        text = _BY_ONE.sub("", _IN_PARENTHESES.sub(r"\1", text))
         text = _CHOICE.sub(lambda found: found[2] if value_of(found[1]) else found[3], text)
         text = _NEVER.sub("", text)
         text = _BLOCK.sub(lambda found: found[0] if value_of(found[2]) else "", text)

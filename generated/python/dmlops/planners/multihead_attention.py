@@ -131,8 +131,8 @@ def inputs(desc: Any, index: int) -> Definition:
         ],
         numbers=[
             past_key, desc.HeadCount * query_entry3, (desc.HeadCount + desc.HeadCount) * query_entry3,
-            bits(f.single(desc.Scale)), entry(mask_sizes, len(mask_sizes) - 1), past_key2,
-            bits(f.single(desc.MaskFilterValue)),
+            bits(f.single(desc.Scale)), bits(f.single(desc.MaskFilterValue)),
+            entry(mask_sizes, len(mask_sizes) - 1), past_key2,
         ],
         bounds=[
             1 if True else 0, 1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,

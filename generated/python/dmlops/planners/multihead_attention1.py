@@ -137,8 +137,8 @@ def inputs(desc: Any, index: int) -> Definition:
         numbers=[
             past_sequence_lengths - key, past_key, desc.QueryHeadCount * query_entry3,
             (desc.QueryHeadCount + desc.KeyValueHeadCount) * query_entry3, bits(f.single(desc.Scale)),
-            entry(mask_sizes, len(mask_sizes) - 1), past_sequence_lengths,
-            bits(f.single(desc.MaskFilterValue)),
+            bits(f.single(desc.MaskFilterValue)), entry(mask_sizes, len(mask_sizes) - 1),
+            past_sequence_lengths,
             (
                 entry(output_present_key_sizes, len(output_present_key_sizes) - 2)
                 if desc.OutputPresentKeyTensor is not None

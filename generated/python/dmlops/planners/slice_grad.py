@@ -14,7 +14,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     sized=1,
-    lists=["INPUT_WINDOW_STRIDES", "FIRST2", "STEP"],
+    lists=["FIRST2", "INPUT_WINDOW_STRIDES", "STEP"],
     divisors=[5],
     writes_vectors=True,
 )
@@ -32,7 +32,6 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         tensors=tensors,
         lists=[
-            limited(desc.InputWindowStrides),
             limited(
                 tuple(
                     entry(desc.InputWindowOffsets, d)
@@ -40,6 +39,7 @@ def inputs(desc: Any, index: int) -> Definition:
                     for d in range(output_gradient_dimension_count)
                 )
             ),
+            limited(desc.InputWindowStrides),
             limited(
                 tuple(
                     max(min(abs(entry(desc.InputWindowStrides, d)), entry(desc.InputWindowSizes, d)), 1)

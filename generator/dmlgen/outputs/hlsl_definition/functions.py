@@ -187,9 +187,11 @@ def lists_in(node: ir.Expr) -> list[ir.Expr]:
 
 def is_function(node: ir.Expr) -> bool:
     """Whether a value is a choice with a function of its own: of lists, or if a branch takes more than a few
-    instructions."""
+    instructions and is not only the value of an optional tensor."""
     if not isinstance(node, ir.Conditional):
         return False
+    if isinstance(node.test, ir.Present) and isinstance(node.otherwise, ir.Number):
+        return False  # the compiler knows which
     parts = (part for branch in (node.then, node.otherwise) for part in ir.walk(branch))
     work = (ir.Apply, ir.Load, ir.Entry, ir.Reduce)
     return node.type.kind in ("ints", "floats") or any(isinstance(part, work) for part in parts)
