@@ -24,8 +24,8 @@ from dmlops.gpu.planner_inputs import planner_of
 from dmlops.gpu.plans import (
     attention,
     contraction,
-    convolutions,
     definition,
+    implicit_gemm,
     pass_selection,
     tile_cost,
 )
@@ -57,11 +57,11 @@ def _never(*_: object) -> bool:
 CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "product": (
         Choice(contraction, "plan_tiles", _never),
-        Choice(convolutions, "plan_window_tiles", _never),
+        Choice(implicit_gemm, "plan_window_tiles", _never),
     ),
     "skinny": (Choice(contraction, "plan_skinny", _never),),
     "sliding": (
-        Choice(convolutions, "suits_sliding", _never),
+        Choice(implicit_gemm, "suits_sliding", _never),
         Choice(definition, "plan_pooling", _never),
     ),
     "separable": (Choice(pass_selection, "separable_place", lambda *_: NONE),),

@@ -11,7 +11,7 @@ import pytest
 
 from dmlops import gpu, make
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans import contraction, convolutions, gemm_view, implicit_gemm, tile_cost
+from dmlops.gpu.plans import contraction, gemm_view, implicit_gemm, tile_cost
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from gpu_device import device, run_in_guard_zones
 from gpu_results import COOPERATIVE, check_cooperative, check_results, inputs_of
@@ -39,8 +39,8 @@ DOTS = Capability.DOT_PRODUCTS
 @pytest.fixture(autouse=True)
 def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of convolutions that are small enough for a test; windows would slide there."""
-    monkeypatch.setattr(convolutions, "TILE_LEAST_ROWS", 4)
-    monkeypatch.setattr(convolutions, "SLIDING_PRODUCTS", 0)
+    monkeypatch.setattr(implicit_gemm, "TILE_LEAST_ROWS", 4)
+    monkeypatch.setattr(implicit_gemm, "SLIDING_PRODUCTS", 0)
 
 
 FUNCTIONS = {

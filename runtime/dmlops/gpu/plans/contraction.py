@@ -46,7 +46,7 @@ VECTOR_BITS = 128
 
 def plan_products(out: Planning, op: Contraction) -> bool:
     """False if the definition's own passes are as good."""
-    found = matrices_of(op)
+    found = matrices_of(op, [], 1)
     is_tiled = are_apart(op, found) and suits_tiles(op, found)
     return is_tiled and (plan_skinny(out, op, found) or plan_tiles(out, op, found))
 

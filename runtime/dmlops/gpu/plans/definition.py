@@ -13,9 +13,9 @@ from .attention import combining_split, define_attention, words_of_parts
 from .attention_sources import define_access, places_of
 from .common_bindings import bind_common, eight
 from .contraction import plan_products
-from .convolutions import plan_convolutions
 from .definition_types import ELEMENTS_PER_THREAD, Definition, DefinitionShader, Pass, SeparablePass
 from .gemm_view import Contraction
+from .implicit_gemm import plan_convolutions
 from .loops import (
     MAX_COUNT,
     SATURATING_THREADS,

@@ -1,8 +1,8 @@
 """Contractions, which are sums of products of two factors, and their outputs as matrices.
 
 Rows run along the last dimension but one, which only the left factor has, columns along the last, which only
-the right factor has; the others form the batch, along which a factor may have stride 0. `implicit_gemm` has
-the same with a window.
+the right factor has; the others form the batch, along which a factor may have stride 0. With a window
+(`implicit_gemm`), rows are channels, and columns run along all other dimensions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .loops import CommonConstants, element_count, padded, times
+from .loops import CommonConstants, ceil_div, element_count, padded, times
 from .operands import NONE, Eight, Sizes, Tensor
 
 TILE_PRODUCTS = 96  # NVIDIA H200: 512 at 0.31 to 0.86
@@ -127,25 +127,41 @@ def no_matrices(axes: WindowAxes) -> Matrices:
     return Matrices(nothing, NONE, NONE, 1, 1, 0, 0, 1, axes, 1, 0, side, side)
 
 
-def matrices_of(op: Contraction) -> Matrices:
-    """The output as matrices, one for each coordinate of the batch; there is no window."""
-    factors, output = op.factors, op.output
-    row_axis, column_axis = len(output.sizes) - 2, len(output.sizes) - 1
-    sizes: Eight = [1 if d >= row_axis else size for d, size in enumerate(output.sizes)]
+def matrices_of(op: Contraction, axes: WindowAxes, groups: int) -> Matrices:
+    """The output as matrices, one for each coordinate of the batch; with a window, one for each phase of each
+    channel group, whose rows are channels, dimension 1, and whose columns run along all other dimensions."""
+    factors, output, is_windowed = op.factors, op.output, len(axes) > 0
+    row_axis = 1 if is_windowed else len(output.sizes) - 2
+    column_axis = NONE if is_windowed else row_axis + 1
+    sizes: Eight = list(output.sizes)
+    sizes[row_axis] = 1
+    columns, depth, count = sizes[-1], factors.depth, groups
+    for d, axis in enumerate(axes):
+        sizes[2 + d] = ceil_div(axis.elements, axis.divisor)  # those of the largest phase
+        depth = times(depth, ceil_div(axis.taps, axis.divisor))
+        count = times(count, axis.divisor)
+    if is_windowed:
+        columns = element_count(sizes)
+    else:
+        sizes[column_axis] = 1
+        count = element_count(sizes)
+    left = side_of(op.left, factors.left, output.sizes, row_axis)
+    if is_windowed:
+        left = left._replace(matrix=op.left.sizes[0] // groups * op.left.strides[0])
     return Matrices(
         sizes,
         row_axis,
         column_axis,
-        output.sizes[row_axis],
-        output.sizes[column_axis],
+        output.sizes[row_axis] // groups,
+        columns,
+        depth,
         factors.depth,
-        factors.depth,
-        element_count(sizes),
-        [],
+        count,
+        axes,
         1,
         0,
-        side_of(op.left, factors.left, output.sizes, row_axis),
-        side_of(op.right, factors.right, output.sizes, column_axis),
+        left,
+        side_of(op.right, factors.right, output.sizes, max(column_axis, 0)),
     )
 
 

@@ -1,4 +1,5 @@
-"""Convolutions as products: implicit GEMM, whose right factor is gathered tap by tap, and never stored.
+"""Convolutions: windows with few rows or few products slide over the input; others are products by implicit
+GEMM, whose right factor is gathered tap by tap, and never stored.
 
 Each channel group, or each phase of one, is a matrix: rows are its channels, dimension 1 of the output, and
 columns run along all other dimensions. Weights, the left factor, are packed along k first, unless there is
@@ -9,7 +10,8 @@ from __future__ import annotations
 
 from math import gcd
 
-from .backend import Backend
+from .backend import TILE_LEAST_ROWS, Backend, backend_of
+from .definition_types import Definition, DefinitionShader, Window
 from .gemm_view import (
     Contraction,
     Matrices,
@@ -17,17 +19,18 @@ from .gemm_view import (
     WindowAxes,
     is_divided,
     is_of_bytes,
+    matrices_of,
     side_by_side,
-    side_of,
     side_vector,
     suits_tiles,
 )
 from .loops import ceil_div, element_count, padded, times
-from .operands import NONE, Eight
+from .operands import Eight
 from .planning import Planning
 from .product import Product, plan_product
+from .sliding import plan_sliding
 from .tile_cost import Tile, Tiles, choose_tile
-from .windows import in_words, is_pointwise
+from .windows import in_words, window_axes
 
 ROWS = 1
 """The output's dimension of rows."""
@@ -38,32 +41,38 @@ COOPERATIVE_TAPS = 3  # NVIDIA H200: 1 at 0.60 to 0.93
 "taps along a window's last dimension that tiles hold at once, at most: shared memory has room for them"
 COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
 "extra columns of a tile that only its other taps need, at most"
+COOPERATIVE_MOST_TAPS = 9  # NVIDIA H200: 25 at 0.69 to 0.77 with 4 rows
+"taps of a window with fewer rows than tiles need otherwise for which cooperative matrices pay, at most"
+SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8, with 16 at 0.41 to 0.56
+"channels and rows per channel group, of several, up to which windows slide over the input"
+SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
+"products in total up to which windows of several taps slide although there are enough rows for tiles"
 
 
-def windowed(op: Contraction, axes: WindowAxes, groups: int) -> Matrices:
-    """The output as matrices: one per phase of each channel group."""
-    factors, output, depth, count = op.factors, op.output, op.factors.depth, groups
-    sizes: Eight = [output.sizes[0], 1]
-    for axis in axes:
-        sizes.append(ceil_div(axis.elements, axis.divisor))  # those of the largest phase
-        depth = times(depth, ceil_div(axis.taps, axis.divisor))
-        count = times(count, axis.divisor)
-    left = side_of(op.left, factors.left, output.sizes, ROWS)
-    return Matrices(
-        sizes,
-        ROWS,
-        NONE,
-        output.sizes[ROWS] // groups,
-        element_count(sizes),
-        depth,
-        factors.depth,
-        count,
-        axes,
-        1,
-        0,
-        left._replace(matrix=op.left.sizes[0] // groups * op.left.strides[0]),
-        side_of(op.right, factors.right, output.sizes, 0),
-    )
+def plan_convolutions(
+    out: Planning, op: Definition, shader: DefinitionShader, contraction: Contraction
+) -> bool:
+    """Slides the window over the input, or uses tiles. False if the definition's own passes are as good."""
+    axes = window_axes(out, op.window, contraction.left, contraction.right, contraction.output)
+    found = matrices_of(contraction, axes, op.window.groups)
+    backend, is_tiled = backend_of(out, contraction, found), suits_window_tiles(contraction, found)
+    if is_of_bytes(contraction) and not is_tiled:
+        return False
+    suits = suits_sliding(found, op.window, is_tiled and backend.is_cooperative)
+    if suits and plan_sliding(out, op, shader, contraction.constants, found):
+        return True
+    return is_tiled and plan_window_tiles(out, contraction, found, backend)
+
+
+def suits_sliding(found: Matrices, window: Window, is_cooperative: bool) -> bool:
+    """Whether a convolution has too few rows for tiles, such small channel groups that they make no tile, or
+    so few products that tiles leave most of a GPU idle."""
+    taps = element_count(window.sizes)
+    has_rows = found.rows >= TILE_LEAST_ROWS or (is_cooperative and taps <= COOPERATIVE_MOST_TAPS)
+    is_narrow = window.groups > 1 and max(found.rows, found.channels) <= SLIDING_CHANNELS
+    products = times(times(found.rows, found.columns), times(found.depth, found.count))
+    is_small = products <= SLIDING_PRODUCTS and (taps > 1 or not is_cooperative)
+    return not has_rows or is_narrow or is_small
 
 
 def suits_window_tiles(op: Contraction, found: Matrices) -> bool:
@@ -93,8 +102,11 @@ def is_matrix(found: Matrices, vector: int) -> bool:
 def gathered(op: Contraction, found: Matrices, most: int) -> Side:
     """The way to load the right factor: up to `most` adjacent channels or pixels at once, wherever they
     start, or single elements, which tiles of cooperative matrices then hold along k."""
-    right = op.right
-    is_same = all(is_pointwise(axis) for axis in found.axes)  # coordinates are those of the output
+    right, is_same = op.right, True
+    for axis in found.axes:  # whether elements meet a single tap, at their own coordinates within the phase
+        is_first = axis.first == 1 - axis.taps and axis.first + (axis.taps - 1) * axis.tap == 0
+        is_whole = axis.step == 1 and axis.elements == axis.limit * axis.divisor
+        is_same = is_same and axis.taps == axis.divisor and is_first and is_whole
     run = side_by_side(right, ROWS) if is_same else 1
     channels, columns = gcd(most, found.channels) if right.strides[1] == 1 else 1, gcd(most, run)
     rest = element_count(right.sizes)  # from a dimension on; rows before the run may overlap

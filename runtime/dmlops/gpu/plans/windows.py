@@ -46,11 +46,3 @@ def window_axes(out: Planning, window: Window, weights: Tensor, tensor: Tensor, 
 def in_words(out: Planning, axes: WindowAxes) -> WindowAxes:
     """The axes as shaders take them."""
     return [axis._replace(first=counted(out, axis.first)) for axis in axes]
-
-
-def is_pointwise(axis: WindowAxis) -> bool:
-    """Whether each output element meets exactly one tap along a dimension, at the coordinate on the right
-    factor that the element has within its phase, and there are as many elements as coordinates."""
-    last = axis.first + (axis.taps - 1) * axis.tap
-    is_single = axis.taps == axis.divisor and last == 0 and axis.first == 1 - axis.taps
-    return is_single and axis.step == 1 and axis.elements == axis.limit * axis.divisor
