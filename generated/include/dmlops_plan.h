@@ -1461,7 +1461,7 @@ DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    dmlops_plan_Matrices* result);
+    const dmlops_plan_WindowAxis_8* axes, int64_t groups, dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor,
     const dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, dmlops_plan_Side* result);
 DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
@@ -1576,22 +1576,6 @@ DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlo
     dmlops_plan_WindowAxis_8* result);
 DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_WindowAxis_8* axes,
     dmlops_plan_WindowAxis_8* result);
-DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
-DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, int64_t groups, dmlops_plan_Matrices* result);
-DMLOPS_CALLED int dmlops_plan_suits_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector);
-DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, int64_t most, dmlops_plan_Side* result);
-DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* given, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_with_several_taps(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend);
 DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes, int64_t rows,
     dmlops_plan_Slide* result);
@@ -1611,10 +1595,23 @@ DMLOPS_CALLED int dmlops_plan_pooling(dmlops_planning* planning, const dmlops_pl
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known,
     const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    const dmlops_plan_Window* window, int is_cooperative);
 DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Window* window, int is_cooperative);
+DMLOPS_CALLED int dmlops_plan_suits_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, int64_t most, dmlops_plan_Side* result);
+DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_with_several_taps(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend);
 DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dmlops_plan_int_8* labels,
     const dmlops_plan_int_8* strides, int64_t label);
 DMLOPS_CALLED void dmlops_plan_lookups_of(dmlops_planning* planning, const dmlops_plan_Movement* movement,
@@ -2123,37 +2120,61 @@ DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The output as matrices, one for each coordinate of the batch; there is no window. */
+/* The output as matrices, one for each coordinate of the batch; with a window, one for each phase of each channel
+   group, whose rows are channels, dimension 1, and whose columns run along all other dimensions. */
 DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    dmlops_plan_Matrices* result) {
+    const dmlops_plan_WindowAxis_8* axes, int64_t groups, dmlops_plan_Matrices* result) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Tensor * output = &op->output;
-    int64_t row_axis = dmlops_subtract(output->sizes.count, 2);
-    int64_t column_axis = dmlops_subtract(output->sizes.count, 1);
+    int is_windowed = axes->count > 0;
+    int64_t row_axis = is_windowed ? 1 : dmlops_subtract(output->sizes.count, 2);
+    int64_t column_axis = is_windowed ? -1 : dmlops_add(row_axis, 1);
     dmlops_plan_int_8 sizes;
     sizes.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        const int64_t size = output->sizes.items[d];
-        DMLOPS_APPEND(planning, &sizes, (d >= row_axis) ? 1 : size);
+    for (int64_t each_1 = 0; each_1 < output->sizes.count; ++each_1) {
+        const int64_t item = output->sizes.items[each_1];
+        DMLOPS_APPEND(planning, &sizes, item);
     }
-    dmlops_plan_WindowAxis_8 made_1;
-    made_1.count = 0;
-    dmlops_plan_Side made_2;
-    dmlops_plan_side_of(planning, &op->left, &factors->left, &output->sizes, row_axis, &made_2);
+    sizes.items[dmlops_item(planning, row_axis, sizes.count)] = 1;
+    int64_t columns = sizes.items[dmlops_item(planning, -1, sizes.count)];
+    int64_t depth = factors->depth;
+    int64_t count = groups;
+    for (int64_t d = 0; d < axes->count; ++d) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[d];
+        sizes.items[dmlops_item(planning, dmlops_add(2, d), sizes.count)] =
+            dmlops_plan_ceil_div(planning, axis->elements, axis->divisor);
+        depth = dmlops_plan_times(planning, depth, dmlops_plan_ceil_div(planning, axis->taps, axis->divisor));
+        count = dmlops_plan_times(planning, count, axis->divisor);
+    }
+    if (is_windowed) {
+        columns = dmlops_plan_element_count(planning, &sizes);
+    } else {
+        sizes.items[dmlops_item(planning, column_axis, sizes.count)] = 1;
+        count = dmlops_plan_element_count(planning, &sizes);
+    }
+    dmlops_plan_Side left;
+    dmlops_plan_side_of(planning, &op->left, &factors->left, &output->sizes, row_axis, &left);
+    if (is_windowed) {
+        dmlops_plan_Side made_2;
+        made_2 = left;
+        made_2.matrix = dmlops_multiply(dmlops_divide(op->left.sizes.items[dmlops_item(planning, 0,
+            op->left.sizes.count)], groups), op->left.strides.items[dmlops_item(planning, 0, op->left.strides.count)]);
+        left = made_2;
+    }
     dmlops_plan_Side made_3;
-    dmlops_plan_side_of(planning, &op->right, &factors->right, &output->sizes, column_axis, &made_3);
+    dmlops_plan_side_of(planning, &op->right, &factors->right, &output->sizes, dmlops_max(column_axis, 0), &made_3);
     DMLOPS_COPY(&result->sizes, &sizes);
     result->row_axis = row_axis;
     result->column_axis = column_axis;
-    result->rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
-    result->columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
-    result->depth = factors->depth;
+    result->rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
+    result->columns = columns;
+    result->depth = depth;
     result->channels = factors->depth;
-    result->count = dmlops_plan_element_count(planning, &sizes);
-    DMLOPS_COPY(&result->axes, &made_1);
+    result->count = count;
+    DMLOPS_COPY(&result->axes, axes);
     result->taps = 1;
     result->reach = 0;
-    result->left = made_2;
+    result->left = left;
     result->right = made_3;
     return;
 }
@@ -3659,8 +3680,10 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
 
 /* False if the definition's own passes are as good. */
 DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
+    dmlops_plan_WindowAxis_8 made_1;
+    made_1.count = 0;
     dmlops_plan_Matrices found;
-    dmlops_plan_matrices_of(planning, op, &found);
+    dmlops_plan_matrices_of(planning, op, &made_1, 1, &found);
     int is_tiled = dmlops_plan_are_apart(planning, op, &found) && dmlops_plan_suits_tiles(planning, op, &found);
     return is_tiled && (dmlops_plan_skinny(planning, op, &found) || dmlops_plan_tiles(planning, op, &found));
 }
@@ -3858,381 +3881,6 @@ DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_
         DMLOPS_APPEND(planning, result, made_2);
     }
     return;
-}
-
-/* Whether each output element meets exactly one tap along a dimension, at the coordinate on the right factor that the
-   element has within its phase, and there are as many elements as coordinates. */
-DMLOPS_CALLED int dmlops_plan_is_pointwise(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis) {
-    (void)planning;
-    int64_t last = dmlops_add(axis->first, dmlops_multiply(dmlops_subtract(axis->taps, 1), axis->tap));
-    int is_single = (axis->taps == axis->divisor) && (last == 0) && (axis->first == dmlops_subtract(1, axis->taps));
-    return is_single && (axis->step == 1) && (axis->elements == dmlops_multiply(axis->limit, axis->divisor));
-}
-
-/* The output as matrices: one per phase of each channel group. */
-DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_WindowAxis_8* axes, int64_t groups, dmlops_plan_Matrices* result) {
-    const dmlops_plan_Factors * factors = &op->factors;
-    const dmlops_plan_Tensor * output = &op->output;
-    int64_t depth = op->factors.depth;
-    int64_t count = groups;
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    DMLOPS_APPEND(planning, &sizes, output->sizes.items[dmlops_item(planning, 0, output->sizes.count)]);
-    DMLOPS_APPEND(planning, &sizes, 1);
-    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
-        const dmlops_plan_WindowAxis* axis = &axes->items[each_1];
-        DMLOPS_APPEND(planning, &sizes, dmlops_plan_ceil_div(planning, axis->elements, axis->divisor));
-        depth = dmlops_plan_times(planning, depth, dmlops_plan_ceil_div(planning, axis->taps, axis->divisor));
-        count = dmlops_plan_times(planning, count, axis->divisor);
-    }
-    dmlops_plan_Side left;
-    dmlops_plan_side_of(planning, &op->left, &factors->left, &output->sizes, 1, &left);
-    dmlops_plan_Side made_2;
-    made_2 = left;
-    made_2.matrix = dmlops_multiply(dmlops_divide(op->left.sizes.items[dmlops_item(planning, 0, op->left.sizes.count)],
-        groups), op->left.strides.items[dmlops_item(planning, 0, op->left.strides.count)]);
-    dmlops_plan_Side made_3;
-    dmlops_plan_side_of(planning, &op->right, &factors->right, &output->sizes, 0, &made_3);
-    DMLOPS_COPY(&result->sizes, &sizes);
-    result->row_axis = 1;
-    result->column_axis = -1;
-    result->rows = dmlops_divide(output->sizes.items[dmlops_item(planning, 1, output->sizes.count)], groups);
-    result->columns = dmlops_plan_element_count(planning, &sizes);
-    result->depth = depth;
-    result->channels = factors->depth;
-    result->count = count;
-    DMLOPS_COPY(&result->axes, axes);
-    result->taps = 1;
-    result->reach = 0;
-    result->left = made_2;
-    result->right = made_3;
-    return;
-}
-
-/* Whether there is enough work for tiles, zero points are those of rows, and phases are worth it: neighbors within a
-   phase, and the taps that it meets, are also neighbors on the right factor, no phase is empty, and the left factor
-   does not become too large, of which each phase has as much as any. */
-DMLOPS_CALLED int dmlops_plan_suits_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found) {
-    int64_t packed = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->depth), found->count);
-    int suits = (packed <= dmlops_multiply(16, dmlops_plan_element_count(planning, &op->left.sizes)))
-        && (op->factors.right_less.count == 0);
-    for (int64_t each_1 = 0; each_1 < op->factors.left_less.count; ++each_1) {
-        const int64_t less = op->factors.left_less.items[each_1];
-        suits = suits && (less == 1);
-    }
-    for (int64_t each_2 = 0; each_2 < found->axes.count; ++each_2) {
-        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_2];
-        int is_next = (dmlops_max(axis->step, axis->tap) == 1) && (axis->divisor <= axis->elements);
-        suits = suits && ((axis->divisor == 1) || is_next);
-    }
-    return suits && dmlops_plan_suits_tiles(planning, op, found);
-}
-
-/* Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all elements
-   meet, and none outside of the right factor. */
-DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector) {
-    int is_inside = (found->depth == found->channels) && !dmlops_plan_is_divided(planning, &found->axes)
-        && found->left.is_along;
-    for (int64_t each_1 = 0; each_1 < found->axes.count; ++each_1) {
-        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_1];
-        int64_t last = dmlops_add(axis->first, dmlops_multiply(axis->step, dmlops_subtract(axis->elements, 1)));
-        is_inside = is_inside && (axis->weightsFirst == 0) && (axis->first >= 0) && (last < axis->limit);
-    }
-    return is_inside && (dmlops_plan_side_vector(planning, &found->left, 1, found->rows, found->depth,
-        vector) == vector);
-}
-
-/* The way to load the right factor: up to `most` adjacent channels or pixels at once, wherever they start, or single
-   elements, which tiles of cooperative matrices then hold along k. */
-DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* found, int64_t most, dmlops_plan_Side* result) {
-    const dmlops_plan_Tensor * right = &op->right;
-    int is_same = 1;
-    for (int64_t each_1 = 0; each_1 < found->axes.count; ++each_1) {
-        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_1];
-        is_same = is_same && dmlops_plan_is_pointwise(planning, axis);
-    }
-    int64_t run = is_same ? dmlops_plan_side_by_side(planning, right, 1) : 1;
-    int64_t channels = (right->strides.items[dmlops_item(planning, 1, right->strides.count)] == 1)
-        ? dmlops_gcd(most, found->channels) : 1;
-    int64_t columns = dmlops_gcd(most, run);
-    int64_t rest = dmlops_plan_element_count(planning, &right->sizes);
-    for (int64_t d = 0; d < right->strides.count; ++d) {
-        const int64_t stride = right->strides.items[d];
-        if (right->sizes.items[dmlops_item(planning, d, right->sizes.count)] > 1) {
-            channels = (d == 1) ? channels : dmlops_gcd(channels, stride);
-            columns = (rest <= run) ? columns : dmlops_gcd(columns, stride);
-        }
-        rest = dmlops_divide(rest, right->sizes.items[dmlops_item(planning, d, right->sizes.count)]);
-    }
-    int is_along = (channels > 1) || ((columns == 1) && (most == 8));
-    *result = found->right;
-    result->is_along = is_along;
-    result->vector = (channels > 1) ? channels : columns;
-    return;
-}
-
-/* The matrices with the right factor packed: the channels of all groups are innermost, those of each padded to whole
-   vectors. */
-DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* given, dmlops_plan_Matrices* result) {
-    int64_t channels = dmlops_multiply(dmlops_plan_ceil_div(planning, given->channels, 16), 16);
-    dmlops_plan_WindowAxis_8 axes;
-    axes.count = 0;
-    for (int64_t each_1 = 0; each_1 < given->axes.count; ++each_1) {
-        const dmlops_plan_WindowAxis* item = &given->axes.items[each_1];
-        DMLOPS_APPEND(planning, &axes, *item);
-    }
-    int64_t stride = dmlops_multiply(channels, dmlops_divide(op->right.sizes.items[dmlops_item(planning, 1,
-        op->right.sizes.count)], given->channels));
-    for (int64_t place = 0; place < given->axes.count; ++place) {
-        int64_t d = dmlops_subtract(dmlops_subtract(axes.count, 1), place);
-        dmlops_plan_WindowAxis made_2;
-        made_2 = axes.items[dmlops_item(planning, d, axes.count)];
-        made_2.stride = stride;
-        axes.items[dmlops_item(planning, d, axes.count)] = made_2;
-        stride = dmlops_plan_times(planning, stride, axes.items[dmlops_item(planning, d, axes.count)].limit);
-    }
-    int64_t depth = dmlops_plan_times(planning, dmlops_divide(given->depth, given->channels), channels);
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    DMLOPS_APPEND(planning, &made_3, stride);
-    dmlops_plan_int_8 made_4;
-    dmlops_plan_padded(planning, &made_3, &made_4);
-    dmlops_plan_Side right;
-    right.first = 0;
-    DMLOPS_COPY(&right.steps, &made_4);
-    right.depth = 1;
-    right.matrix = 0;
-    right.is_along = 1;
-    right.vector = 16;
-    *result = *given;
-    result->depth = depth;
-    result->channels = channels;
-    DMLOPS_COPY(&result->axes, &axes);
-    result->right = right;
-    return;
-}
-
-/* The matrices with the taps that tiles can hold at once, if these are several. Each row of the output then has so many
-   columns that they keep its windows clear of the tensor's next row: the zeros before that row also end this one. */
-DMLOPS_CALLED void dmlops_plan_with_several_taps(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Matrices* result) {
-    const dmlops_plan_WindowAxis * axis = &found->axes.items[dmlops_item(planning, -1, found->axes.count)];
-    int64_t reach = dmlops_multiply(axis->tap, dmlops_subtract(axis->taps, 1));
-    int64_t before = dmlops_max(dmlops_subtract(0, axis->first), 0);
-    int64_t width = axis->elements;
-    int is_near = (1 < axis->taps && axis->taps <= 3) && (axis->step == 1) && (0 < reach && reach <= 16);
-    if (!is_near || dmlops_plan_is_divided(planning, &found->axes) || (dmlops_modulo(found->channels, 16) > 0)) {
-        *result = *found;
-        return;
-    }
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    for (int64_t each_1 = 0; each_1 < found->sizes.count; ++each_1) {
-        const int64_t item = found->sizes.items[each_1];
-        DMLOPS_APPEND(planning, &sizes, item);
-    }
-    sizes.items[dmlops_item(planning, -1, sizes.count)] =
-        dmlops_max(dmlops_min(dmlops_add(width, reach),
-        dmlops_max(dmlops_add(before, axis->limit), dmlops_subtract(dmlops_add(width, reach), before))), width);
-    reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
-    *result = *found;
-    DMLOPS_COPY(&result->sizes, &sizes);
-    result->columns = dmlops_plan_element_count(planning, &sizes);
-    result->taps = axis->taps;
-    result->reach = reach;
-    return;
-}
-
-/* The candidates of cooperative matrices for float16. Their depth divides the `channels` of a tap if possible, so that
-   a step reads a single tap. */
-DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result) {
-    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 128;
-    made_1.depth = 32;
-    made_1.wave_rows = 64;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 23;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 128;
-    made_2.columns = 128;
-    made_2.depth = depth;
-    made_2.wave_rows = 64;
-    made_2.wave_columns = 32;
-    made_2.resident = 1;
-    made_2.efficiency = 50;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 128;
-    made_3.depth = 32;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 64;
-    made_3.resident = 4;
-    made_3.efficiency = 17;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 64;
-    made_4.columns = 64;
-    made_4.depth = depth;
-    made_4.wave_rows = 32;
-    made_4.wave_columns = 32;
-    made_4.resident = 3;
-    made_4.efficiency = 14;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 32;
-    made_5.columns = 32;
-    made_5.depth = depth;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 16;
-    made_5.resident = 2;
-    made_5.efficiency = 8;
-    DMLOPS_APPEND(planning, result, made_5);
-    dmlops_plan_Tile made_6;
-    made_6.rows = 16;
-    made_6.columns = 64;
-    made_6.depth = depth;
-    made_6.wave_rows = 16;
-    made_6.wave_columns = 16;
-    made_6.resident = 5;
-    made_6.efficiency = 20;
-    DMLOPS_APPEND(planning, result, made_6);
-    return;
-}
-
-/* The candidates that contain several taps, each with 16 channels. */
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows, dmlops_plan_Tile_12* result) {
-    int is_low = rows <= 64;
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 256;
-    made_1.depth = 16;
-    made_1.wave_rows = 64;
-    made_1.wave_columns = 64;
-    made_1.resident = 1;
-    made_1.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = is_low ? 256 : 128;
-    made_2.depth = 16;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = 64;
-    made_2.resident = is_low ? 2 : 4;
-    made_2.efficiency = 22;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 32;
-    made_3.columns = 256;
-    made_3.depth = 16;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 32;
-    made_3.resident = 2;
-    made_3.efficiency = 18;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 16;
-    made_4.columns = 256;
-    made_4.depth = 16;
-    made_4.wave_rows = 16;
-    made_4.wave_columns = 32;
-    made_4.resident = 3;
-    made_4.efficiency = 12;
-    DMLOPS_APPEND(planning, result, made_4);
-    return;
-}
-
-/* Chooses what is packed, the tile, with one tap or several, and the parts of k. */
-DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
-    const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend) {
-    int64_t vector = backend->vector;
-    dmlops_plan_Matrices found;
-    found = *given;
-    int64_t packed = 0;
-    if (dmlops_plan_is_of_bytes(planning, op)) {
-        dmlops_plan_Matrices made_1;
-        dmlops_plan_with_packed_pixels(planning, op, given, &made_1);
-        found = made_1;
-        packed = dmlops_plan_times(planning, op->right.sizes.items[dmlops_item(planning, 0, op->right.sizes.count)],
-            dmlops_divide(found.right.steps.items[dmlops_item(planning, 0, found.right.steps.count)], vector));
-    } else {
-        dmlops_plan_Side made_2;
-        dmlops_plan_gathered(planning, op, given, vector, &made_2);
-        dmlops_plan_Matrices made_3;
-        made_3 = *given;
-        made_3.right = made_2;
-        found = made_3;
-    }
-    dmlops_plan_Side left;
-    left = found.left;
-    left.vector = vector;
-    if (dmlops_plan_is_of_bytes(planning, op) || !dmlops_plan_is_matrix(planning, &found, vector)) {
-        int64_t vectors = dmlops_plan_ceil_div(planning, found.depth, vector);
-        packed = dmlops_add(packed, dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.count),
-            vectors));
-        int64_t pitch = dmlops_multiply(vectors, vector);
-        dmlops_plan_int_8 made_4;
-        made_4.count = 0;
-        DMLOPS_APPEND(planning, &made_4, 0);
-        DMLOPS_APPEND(planning, &made_4, pitch);
-        dmlops_plan_int_8 made_5;
-        dmlops_plan_padded(planning, &made_4, &made_5);
-        dmlops_plan_Side made_6;
-        made_6.first = 0;
-        DMLOPS_COPY(&made_6.steps, &made_5);
-        made_6.depth = 1;
-        made_6.matrix = dmlops_plan_times(planning, found.rows, pitch);
-        made_6.is_along = 1;
-        made_6.vector = vector;
-        left = made_6;
-    }
-    dmlops_plan_Tile_12 tiles;
-    DMLOPS_COPY(&tiles, &backend->tiles);
-    dmlops_plan_Matrices several;
-    dmlops_plan_with_several_taps(planning, &found, &several);
-    if (vector == 8) {
-        dmlops_plan_Tile_12 made_7;
-        dmlops_plan_tap_tiles(planning, found.channels, &made_7);
-        DMLOPS_COPY(&tiles, &made_7);
-    }
-    dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, &found, &tiles, &backend->rates, 1, &chosen);
-    if ((vector == 8) && (several.taps > 1)) {
-        dmlops_plan_Tile_12 made_8;
-        dmlops_plan_row_tiles(planning, found.rows, &made_8);
-        dmlops_plan_Choice other;
-        dmlops_plan_choose_tile(planning, &several, &made_8, &backend->rates, 1, &other);
-        if (other.time < chosen.time) {
-            chosen = other;
-            found = several;
-        }
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, &given->axes));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), found.taps);
-    dmlops_plan_WindowAxis_8 made_9;
-    dmlops_plan_in_words(planning, &found.axes, &made_9);
-    dmlops_plan_Matrices read;
-    read = found;
-    DMLOPS_COPY(&read.axes, &made_9);
-    read.left = left;
-    dmlops_plan_Product made_10;
-    made_10.is_cooperative = backend->is_cooperative;
-    made_10.chosen = chosen;
-    made_10.matrices = read;
-    made_10.packed = packed;
-    made_10.left = given->left;
-    dmlops_plan_product(planning, op, &made_10);
-    return 1;
 }
 
 /* The window of a description, and what else decides how threads work on it. Neighbors follow the last dimension unless
@@ -4542,6 +4190,27 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     return 1;
 }
 
+/* Slides the window over the input, or uses tiles. False if the definition's own passes are as good. */
+DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
+    dmlops_plan_WindowAxis_8 axes;
+    dmlops_plan_window_axes(planning, &op->window, &contraction->left, &contraction->right, &contraction->output,
+        &axes);
+    dmlops_plan_Matrices found;
+    dmlops_plan_matrices_of(planning, contraction, &axes, op->window.groups, &found);
+    dmlops_plan_Backend backend;
+    dmlops_plan_backend_of(planning, contraction, &found, &backend);
+    int is_tiled = dmlops_plan_suits_window_tiles(planning, contraction, &found);
+    if (dmlops_plan_is_of_bytes(planning, contraction) && !is_tiled) {
+        return 0;
+    }
+    int suits = dmlops_plan_suits_sliding(planning, &found, &op->window, is_tiled && backend.is_cooperative);
+    if (suits && dmlops_plan_sliding(planning, op, shader, &contraction->constants, &found)) {
+        return 1;
+    }
+    return is_tiled && dmlops_plan_window_tiles(planning, contraction, &found, &backend);
+}
+
 /* Whether a convolution has too few rows for tiles, such small channel groups that they make no tile, or so few
    products that tiles leave most of a GPU idle. */
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -4555,25 +4224,332 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
     return !has_rows || is_narrow || is_small;
 }
 
-/* Slides the window over the input, or uses tiles. False if the definition's own passes are as good. */
-DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
+/* Whether there is enough work for tiles, zero points are those of rows, and phases are worth it: neighbors within a
+   phase, and the taps that it meets, are also neighbors on the right factor, no phase is empty, and the left factor
+   does not become too large, of which each phase has as much as any. */
+DMLOPS_CALLED int dmlops_plan_suits_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    int64_t packed = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->depth), found->count);
+    int suits = (packed <= dmlops_multiply(16, dmlops_plan_element_count(planning, &op->left.sizes)))
+        && (op->factors.right_less.count == 0);
+    for (int64_t each_1 = 0; each_1 < op->factors.left_less.count; ++each_1) {
+        const int64_t less = op->factors.left_less.items[each_1];
+        suits = suits && (less == 1);
+    }
+    for (int64_t each_2 = 0; each_2 < found->axes.count; ++each_2) {
+        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_2];
+        int is_next = (dmlops_max(axis->step, axis->tap) == 1) && (axis->divisor <= axis->elements);
+        suits = suits && ((axis->divisor == 1) || is_next);
+    }
+    return suits && dmlops_plan_suits_tiles(planning, op, found);
+}
+
+/* Whether the left factor is a matrix as it is, of such vectors along k: there is a single tap, which all elements
+   meet, and none outside of the right factor. */
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t vector) {
+    int is_inside = (found->depth == found->channels) && !dmlops_plan_is_divided(planning, &found->axes)
+        && found->left.is_along;
+    for (int64_t each_1 = 0; each_1 < found->axes.count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_1];
+        int64_t last = dmlops_add(axis->first, dmlops_multiply(axis->step, dmlops_subtract(axis->elements, 1)));
+        is_inside = is_inside && (axis->weightsFirst == 0) && (axis->first >= 0) && (last < axis->limit);
+    }
+    return is_inside && (dmlops_plan_side_vector(planning, &found->left, 1, found->rows, found->depth,
+        vector) == vector);
+}
+
+/* The way to load the right factor: up to `most` adjacent channels or pixels at once, wherever they start, or single
+   elements, which tiles of cooperative matrices then hold along k. */
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found, int64_t most, dmlops_plan_Side* result) {
+    const dmlops_plan_Tensor * right = &op->right;
+    int is_same = 1;
+    for (int64_t each_1 = 0; each_1 < found->axes.count; ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &found->axes.items[each_1];
+        int is_first = (axis->first == dmlops_subtract(1, axis->taps))
+            && (dmlops_add(axis->first, dmlops_multiply(dmlops_subtract(axis->taps, 1), axis->tap)) == 0);
+        int is_whole = (axis->step == 1) && (axis->elements == dmlops_multiply(axis->limit, axis->divisor));
+        is_same = is_same && (axis->taps == axis->divisor) && is_first && is_whole;
+    }
+    int64_t run = is_same ? dmlops_plan_side_by_side(planning, right, 1) : 1;
+    int64_t channels = (right->strides.items[dmlops_item(planning, 1, right->strides.count)] == 1)
+        ? dmlops_gcd(most, found->channels) : 1;
+    int64_t columns = dmlops_gcd(most, run);
+    int64_t rest = dmlops_plan_element_count(planning, &right->sizes);
+    for (int64_t d = 0; d < right->strides.count; ++d) {
+        const int64_t stride = right->strides.items[d];
+        if (right->sizes.items[dmlops_item(planning, d, right->sizes.count)] > 1) {
+            channels = (d == 1) ? channels : dmlops_gcd(channels, stride);
+            columns = (rest <= run) ? columns : dmlops_gcd(columns, stride);
+        }
+        rest = dmlops_divide(rest, right->sizes.items[dmlops_item(planning, d, right->sizes.count)]);
+    }
+    int is_along = (channels > 1) || ((columns == 1) && (most == 8));
+    *result = found->right;
+    result->is_along = is_along;
+    result->vector = (channels > 1) ? channels : columns;
+    return;
+}
+
+/* The matrices with the right factor packed: the channels of all groups are innermost, those of each padded to whole
+   vectors. */
+DMLOPS_CALLED void dmlops_plan_with_packed_pixels(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given, dmlops_plan_Matrices* result) {
+    int64_t channels = dmlops_multiply(dmlops_plan_ceil_div(planning, given->channels, 16), 16);
     dmlops_plan_WindowAxis_8 axes;
-    dmlops_plan_window_axes(planning, &op->window, &contraction->left, &contraction->right, &contraction->output,
-        &axes);
+    axes.count = 0;
+    for (int64_t each_1 = 0; each_1 < given->axes.count; ++each_1) {
+        const dmlops_plan_WindowAxis* item = &given->axes.items[each_1];
+        DMLOPS_APPEND(planning, &axes, *item);
+    }
+    int64_t stride = dmlops_multiply(channels, dmlops_divide(op->right.sizes.items[dmlops_item(planning, 1,
+        op->right.sizes.count)], given->channels));
+    for (int64_t place = 0; place < given->axes.count; ++place) {
+        int64_t d = dmlops_subtract(dmlops_subtract(axes.count, 1), place);
+        dmlops_plan_WindowAxis made_2;
+        made_2 = axes.items[dmlops_item(planning, d, axes.count)];
+        made_2.stride = stride;
+        axes.items[dmlops_item(planning, d, axes.count)] = made_2;
+        stride = dmlops_plan_times(planning, stride, axes.items[dmlops_item(planning, d, axes.count)].limit);
+    }
+    int64_t depth = dmlops_plan_times(planning, dmlops_divide(given->depth, given->channels), channels);
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    DMLOPS_APPEND(planning, &made_3, stride);
+    dmlops_plan_int_8 made_4;
+    dmlops_plan_padded(planning, &made_3, &made_4);
+    dmlops_plan_Side right;
+    right.first = 0;
+    DMLOPS_COPY(&right.steps, &made_4);
+    right.depth = 1;
+    right.matrix = 0;
+    right.is_along = 1;
+    right.vector = 16;
+    *result = *given;
+    result->depth = depth;
+    result->channels = channels;
+    DMLOPS_COPY(&result->axes, &axes);
+    result->right = right;
+    return;
+}
+
+/* The matrices with the taps that tiles can hold at once, if these are several. Each row of the output then has so many
+   columns that they keep its windows clear of the tensor's next row: the zeros before that row also end this one. */
+DMLOPS_CALLED void dmlops_plan_with_several_taps(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result) {
+    const dmlops_plan_WindowAxis * axis = &found->axes.items[dmlops_item(planning, -1, found->axes.count)];
+    int64_t reach = dmlops_multiply(axis->tap, dmlops_subtract(axis->taps, 1));
+    int64_t before = dmlops_max(dmlops_subtract(0, axis->first), 0);
+    int64_t width = axis->elements;
+    int is_near = (1 < axis->taps && axis->taps <= 3) && (axis->step == 1) && (0 < reach && reach <= 16);
+    if (!is_near || dmlops_plan_is_divided(planning, &found->axes) || (dmlops_modulo(found->channels, 16) > 0)) {
+        *result = *found;
+        return;
+    }
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t each_1 = 0; each_1 < found->sizes.count; ++each_1) {
+        const int64_t item = found->sizes.items[each_1];
+        DMLOPS_APPEND(planning, &sizes, item);
+    }
+    sizes.items[dmlops_item(planning, -1, sizes.count)] =
+        dmlops_max(dmlops_min(dmlops_add(width, reach),
+        dmlops_max(dmlops_add(before, axis->limit), dmlops_subtract(dmlops_add(width, reach), before))), width);
+    reach = dmlops_multiply(dmlops_plan_ceil_div(planning, reach, 4), 4);
+    *result = *found;
+    DMLOPS_COPY(&result->sizes, &sizes);
+    result->columns = dmlops_plan_element_count(planning, &sizes);
+    result->taps = axis->taps;
+    result->reach = reach;
+    return;
+}
+
+/* The candidates of cooperative matrices for float16. Their depth divides the `channels` of a tap if possible, so that
+   a step reads a single tap. */
+DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result) {
+    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = 32;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 23;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 128;
+    made_2.columns = 128;
+    made_2.depth = depth;
+    made_2.wave_rows = 64;
+    made_2.wave_columns = 32;
+    made_2.resident = 1;
+    made_2.efficiency = 50;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 128;
+    made_3.depth = 32;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 64;
+    made_3.resident = 4;
+    made_3.efficiency = 17;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 64;
+    made_4.columns = 64;
+    made_4.depth = depth;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 32;
+    made_4.resident = 3;
+    made_4.efficiency = 14;
+    DMLOPS_APPEND(planning, result, made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 32;
+    made_5.columns = 32;
+    made_5.depth = depth;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 16;
+    made_5.resident = 2;
+    made_5.efficiency = 8;
+    DMLOPS_APPEND(planning, result, made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 16;
+    made_6.columns = 64;
+    made_6.depth = depth;
+    made_6.wave_rows = 16;
+    made_6.wave_columns = 16;
+    made_6.resident = 5;
+    made_6.efficiency = 20;
+    DMLOPS_APPEND(planning, result, made_6);
+    return;
+}
+
+/* The candidates that contain several taps, each with 16 channels. */
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows, dmlops_plan_Tile_12* result) {
+    int is_low = rows <= 64;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 256;
+    made_1.depth = 16;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.resident = 1;
+    made_1.efficiency = 100;
+    DMLOPS_APPEND(planning, result, made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = is_low ? 256 : 128;
+    made_2.depth = 16;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 64;
+    made_2.resident = is_low ? 2 : 4;
+    made_2.efficiency = 22;
+    DMLOPS_APPEND(planning, result, made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 32;
+    made_3.columns = 256;
+    made_3.depth = 16;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 32;
+    made_3.resident = 2;
+    made_3.efficiency = 18;
+    DMLOPS_APPEND(planning, result, made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 16;
+    made_4.columns = 256;
+    made_4.depth = 16;
+    made_4.wave_rows = 16;
+    made_4.wave_columns = 32;
+    made_4.resident = 3;
+    made_4.efficiency = 12;
+    DMLOPS_APPEND(planning, result, made_4);
+    return;
+}
+
+/* Chooses what is packed, the tile, with one tap or several, and the parts of k. */
+DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend) {
+    int64_t vector = backend->vector;
     dmlops_plan_Matrices found;
-    dmlops_plan_windowed(planning, contraction, &axes, op->window.groups, &found);
-    dmlops_plan_Backend backend;
-    dmlops_plan_backend_of(planning, contraction, &found, &backend);
-    int is_tiled = dmlops_plan_suits_window_tiles(planning, contraction, &found);
-    if (dmlops_plan_is_of_bytes(planning, contraction) && !is_tiled) {
-        return 0;
+    found = *given;
+    int64_t packed = 0;
+    if (dmlops_plan_is_of_bytes(planning, op)) {
+        dmlops_plan_Matrices made_1;
+        dmlops_plan_with_packed_pixels(planning, op, given, &made_1);
+        found = made_1;
+        packed = dmlops_plan_times(planning, op->right.sizes.items[dmlops_item(planning, 0, op->right.sizes.count)],
+            dmlops_divide(found.right.steps.items[dmlops_item(planning, 0, found.right.steps.count)], vector));
+    } else {
+        dmlops_plan_Side made_2;
+        dmlops_plan_gathered(planning, op, given, vector, &made_2);
+        dmlops_plan_Matrices made_3;
+        made_3 = *given;
+        made_3.right = made_2;
+        found = made_3;
     }
-    int suits = dmlops_plan_suits_sliding(planning, &found, &op->window, is_tiled && backend.is_cooperative);
-    if (suits && dmlops_plan_sliding(planning, op, shader, &contraction->constants, &found)) {
-        return 1;
+    dmlops_plan_Side left;
+    left = found.left;
+    left.vector = vector;
+    if (dmlops_plan_is_of_bytes(planning, op) || !dmlops_plan_is_matrix(planning, &found, vector)) {
+        int64_t vectors = dmlops_plan_ceil_div(planning, found.depth, vector);
+        packed = dmlops_add(packed, dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.count),
+            vectors));
+        int64_t pitch = dmlops_multiply(vectors, vector);
+        dmlops_plan_int_8 made_4;
+        made_4.count = 0;
+        DMLOPS_APPEND(planning, &made_4, 0);
+        DMLOPS_APPEND(planning, &made_4, pitch);
+        dmlops_plan_int_8 made_5;
+        dmlops_plan_padded(planning, &made_4, &made_5);
+        dmlops_plan_Side made_6;
+        made_6.first = 0;
+        DMLOPS_COPY(&made_6.steps, &made_5);
+        made_6.depth = 1;
+        made_6.matrix = dmlops_plan_times(planning, found.rows, pitch);
+        made_6.is_along = 1;
+        made_6.vector = vector;
+        left = made_6;
     }
-    return is_tiled && dmlops_plan_window_tiles(planning, contraction, &found, &backend);
+    dmlops_plan_Tile_12 tiles;
+    DMLOPS_COPY(&tiles, &backend->tiles);
+    dmlops_plan_Matrices several;
+    dmlops_plan_with_several_taps(planning, &found, &several);
+    if (vector == 8) {
+        dmlops_plan_Tile_12 made_7;
+        dmlops_plan_tap_tiles(planning, found.channels, &made_7);
+        DMLOPS_COPY(&tiles, &made_7);
+    }
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_tile(planning, &found, &tiles, &backend->rates, 1, &chosen);
+    if ((vector == 8) && (several.taps > 1)) {
+        dmlops_plan_Tile_12 made_8;
+        dmlops_plan_row_tiles(planning, found.rows, &made_8);
+        dmlops_plan_Choice other;
+        dmlops_plan_choose_tile(planning, &several, &made_8, &backend->rates, 1, &other);
+        if (other.time < chosen.time) {
+            chosen = other;
+            found = several;
+        }
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, &given->axes));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), found.taps);
+    dmlops_plan_WindowAxis_8 made_9;
+    dmlops_plan_in_words(planning, &found.axes, &made_9);
+    dmlops_plan_Matrices read;
+    read = found;
+    DMLOPS_COPY(&read.axes, &made_9);
+    read.left = left;
+    dmlops_plan_Product made_10;
+    made_10.is_cooperative = backend->is_cooperative;
+    made_10.chosen = chosen;
+    made_10.matrices = read;
+    made_10.packed = packed;
+    made_10.left = given->left;
+    dmlops_plan_product(planning, op, &made_10);
+    return 1;
 }
 
 /* The stride of a tensor along the dimensions with a label of a movement. */

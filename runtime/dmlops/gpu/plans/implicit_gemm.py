@@ -28,9 +28,8 @@ from .loops import ceil_div, element_count, padded, times
 from .operands import Eight
 from .planning import Planning
 from .product import Product, plan_product
-from .sliding import plan_sliding
+from .sliding import in_words, plan_sliding, window_axes
 from .tile_cost import Tile, Tiles, choose_tile
-from .windows import in_words, window_axes
 
 ROWS = 1
 """The output's dimension of rows."""

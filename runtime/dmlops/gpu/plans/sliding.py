@@ -6,7 +6,10 @@ window's last dimensions are unrolled; several threads may share its other taps,
 Rows of weights that take the same elements share their loads, too. Blocks are large, unless there would be
 too few threads.
 
-With fractional steps, the elements of a block belong to one phase (`windows`).
+With fractional steps, as in transposed convolutions, the output has phases, each with its own window: the
+coordinate of a tap is a quotient, and taps that leave a remainder contribute nothing. Output elements whose
+coordinates are congruent modulo the divisors form a phase: they meet the same taps, which are as far apart as
+the divisor along each dimension. The elements of a block belong to one phase.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .definition_types import Definition, DefinitionShader
+from .common_bindings import counted
+from .definition_types import Definition, DefinitionShader, Window
 from .gemm_view import Matrices, WindowAxes, WindowAxis, no_matrices
 from .loops import (
     COUNT_LIMIT,
@@ -32,10 +36,9 @@ from .loops import (
     power_below,
     times,
 )
-from .operands import NONE, Eight, Sizes
+from .operands import NONE, Eight, Sizes, Tensor
 from .planning import Planning
 from .tensors import is_double
-from .windows import in_words, window_axes
 
 SLIDING_THREADS = 128  # NVIDIA H200: 64 at 0.98, 256 at 0.99
 "threads in a group"
@@ -109,6 +112,39 @@ class SlidingParams(NamedTuple):
     weightsChannelStep: int
     weightsGroupStep: int
     scalars: Words
+
+
+def window_axes(out: Planning, window: Window, weights: Tensor, tensor: Tensor, output: Tensor) -> WindowAxes:
+    """The window with its taps in the order of their positions on the tensor: a backward convolution with
+    steps of 1 becomes a forward one. Poolings have no divisors, and no weights."""
+    axes: WindowAxes = []
+    for d, taps in enumerate(window.sizes):
+        tap, divisor, weights_first, weights_step = window.right_taps[d], 1, 0, 0
+        skipped = taps - 1 if tap < 0 else 0  # so that the last one comes first
+        if len(window.right_divisors) > 0:
+            divisor = window.right_divisors[d]
+            weights_step = window.left_taps[d] * weights.strides[2 + d]
+            weights_first = window.left_first[d] * weights.strides[2 + d] + skipped * weights_step
+        axes.append(
+            WindowAxis(
+                counted(out, taps),
+                window.right_first[d] + skipped * tap,
+                counted(out, window.right_steps[d]),
+                counted(out, abs(tap)),
+                divisor,
+                tensor.sizes[2 + d],
+                tensor.strides[2 + d],
+                weights_first % 2**32,
+                (-weights_step if tap < 0 else weights_step) % 2**32,
+                output.sizes[2 + d],
+            )
+        )
+    return axes
+
+
+def in_words(out: Planning, axes: WindowAxes) -> WindowAxes:
+    """The axes as shaders take them."""
+    return [axis._replace(first=counted(out, axis.first)) for axis in axes]
 
 
 def slide_of(op: Definition, shader: DefinitionShader, axes: WindowAxes, rows: int) -> Slide:
