@@ -1780,8 +1780,12 @@ void PutLeft(uint thread, LeftVector next[leftLoads])
 }
 
 // What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
-// several columns; else elements of one column, or vectors of adjacent ones. All are zero outside.
-static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightLoads : rightPieces;
+// several columns; else elements of one column, or vectors of adjacent ones. All are zero outside. Of each
+// column it has `rightTurns` loads, `rightApart` products from one to the next.
+static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightEach : rightPieces;
+static const uint rightTurns = rightLoads / rightPixels;
+static const uint rightApart = RIGHT_ALONG ? RIGHT_VECTOR : NUM_THREADS * rightUnit / TILE_COLUMNS;
+#define RightLoad(pixel, turn) (RIGHT_ALONG ? (pixel) * rightPieces + (turn) : (turn) * rightPixels + (pixel))
 
 struct RightReader
 {
@@ -1793,8 +1797,8 @@ RightReader OpenRight(uint number, uint first, uint thread, uint begin)
 {
     RightReader reader = (RightReader)0;
     [unroll]
-    for (uint i = 0; i < rightPixels; i++)
-        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
+    for (uint p = 0; p < rightPixels; p++)
+        reader.pixels[p] = PixelOf(number, first + RightPosition(thread, RightLoad(p, 0)).x);
     reader.step = StepOf(begin, begin);
     return reader;
 }
@@ -1803,26 +1807,31 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 {
     const uint first = RightPosition(thread, 0).y;
 #if WHOLE_TAPS
-    Step own = reader.step;
-    own.channel += first;
+    Step step = reader.step;
+    step.channel += first;
     reader.step = AfterTile(reader.step);
 #else
-    const Step own = StepOf(product + first, product + first);
+    Step step = StepOf(product + first, product + first);
 #endif
     [unroll]
-    for (uint i = 0; i < rightLoads; i++)
+    for (uint turn = 0; turn < rightTurns; turn++)
     {
-        const uint apart = RightPosition(0, i).y, inTap = apart % TAP_PRODUCTS;
-        Step step = own;
-        [unroll]
-        for (uint n = 0; n < apart - inTap; n += TAP_PRODUCTS)
-            step = After(step, TAP_PRODUCTS);
+        const uint apart = turn * rightApart, inTap = apart % TAP_PRODUCTS;
+        if (turn > 0 && inTap == 0)
+            [unroll]
+            for (uint n = 0; n < rightApart; n += TAP_PRODUCTS)  // as often in any turn, or DXC unrolls neither loop
+                step = After(step, TAP_PRODUCTS);
         const bool isThere = product + first + apart - inTap < end;
-        bool isInside;
-        const uint offset = Reached(reader.pixels[i % rightPixels], step, isInside) + inTap * rightDepthStep;
-        next[i] = (RightVector)0;
-        if (isThere && isInside)
-            next[i] = inputTensor[offset / RIGHT_VECTOR];
+        [unroll]
+        for (uint p = 0; p < rightPixels; p++)
+        {
+            const uint i = RightLoad(p, turn);
+            bool isInside;
+            const uint offset = Reached(reader.pixels[p], step, isInside) + inTap * rightDepthStep;
+            next[i] = (RightVector)0;
+            if (isThere && isInside)
+                next[i] = inputTensor[offset / RIGHT_VECTOR];
+        }
     }
 }
 
