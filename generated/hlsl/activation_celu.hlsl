@@ -56,10 +56,10 @@ struct Dimension
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
+    float alpha;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     uint inputStep;
-    float alpha;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -55,11 +55,10 @@ struct Dimension
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
+    float alpha, beta;
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    float alpha, beta;
-    uint reserved0, reserved1, reserved2;
+    uint inputStep, reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 

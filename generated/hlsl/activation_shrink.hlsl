@@ -69,11 +69,10 @@ struct Dimension
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
+    float bias, threshold;
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    float bias, threshold;
-    uint reserved0, reserved1, reserved2;
+    uint inputStep, reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -52,10 +52,10 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 inputGradientSizes[2], inputGradientStrides[2], outputGradientStrides[2], boxEnds[2], strides[2],
         windowSize[2], startPadding[2], results[2], stridesReciprocals[2], keptShareSizes[2];
+    int keptShareFirst;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptShareFirst;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

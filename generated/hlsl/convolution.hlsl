@@ -202,12 +202,12 @@ struct WindowAxis
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
         outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2],
         window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2], activations[ACTIVATION_COUNT];
+    int inputs;
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
     uint channels;  // of a group; none without weights
     uint weightsRowStep, weightsChannelStep, weightsGroupStep;
-    int inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
@@ -216,6 +216,7 @@ struct WindowAxis
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
         outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2],
         window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2], activations[ACTIVATION_COUNT];
+    int inputs;
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -227,16 +228,15 @@ struct WindowAxis
     uint ownChannels;  // the same without
     uint leftFirst;  // offset of the left factor's first element
     uint leftMatrixStep;  // its stride from one matrix to the next, with a window
-    int inputs;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], filterSizes[2], filterStrides[2], biasSizes[2], biasStrides[2], outputSizes[2],
         outputStrides[2], outputPadding[2], groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2],
         window[2], inputSizes2[2], groupCountReciprocals[2], stridesReciprocals[2], activations[ACTIVATION_COUNT];
+    int inputs;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int inputs;
 #endif
 };
 

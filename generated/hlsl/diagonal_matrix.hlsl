@@ -70,10 +70,10 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 outputStrides[2];
     uint2 value_;
+    int offset;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int offset;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

@@ -74,11 +74,10 @@ struct Dimension
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
+    float scaleBiasScale, scaleBiasBias, max_, min_;
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    float scaleBiasScale, scaleBiasBias, max_, min_;
-    uint reserved0;
+    uint inputStep, reserved0;
     Dimension dimensions[RANK];  // outermost first
 };
 

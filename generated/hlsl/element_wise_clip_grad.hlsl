@@ -79,11 +79,10 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
+    float min_, max_;
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep, inputGradientStep;
-    float min_, max_;
-    uint reserved0, reserved1;
+    uint inputStep, inputGradientStep, reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -79,9 +79,9 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
+    uint2 min_, max_;
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 min_, max_;
     uint inputStep, inputGradientStep;
     Dimension dimensions[RANK];  // outermost first
 };

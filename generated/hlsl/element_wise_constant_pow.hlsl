@@ -75,11 +75,10 @@ struct Dimension
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
+    float scaleBiasScale, scaleBiasBias, exponent;
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    float scaleBiasScale, scaleBiasBias, exponent;
-    uint reserved0, reserved1;
+    uint inputStep, reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -57,11 +57,10 @@ struct Dimension
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
+    float scaleBiasScale, scaleBiasBias;
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep;
-    float scaleBiasScale, scaleBiasBias;
-    uint reserved0, reserved1, reserved2;
+    uint inputStep, reserved0, reserved1, reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 

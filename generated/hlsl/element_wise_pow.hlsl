@@ -82,11 +82,10 @@ struct Dimension
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
+    float scaleBiasScale, scaleBiasBias;
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep, exponentStep;
-    float scaleBiasScale, scaleBiasBias;
-    uint reserved0, reserved1;
+    uint inputStep, exponentStep, reserved0, reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -63,9 +63,9 @@ struct Dimension
 
 [[vk::binding(1, 0)]] cbuffer Params : register(b0)
 {
+    uint2 value_;
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 value_;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -166,6 +166,9 @@ struct Dimension
     Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
     int4 leftSteps[2], rightSteps[2], aSizes[2], aStrides[2], bSizes[2], bStrides[2], cSizes[2], cStrides[2],
         outputStrides[2], activations[ACTIVATION_COUNT];
+    float alpha;
+    int r, r2, k2;
+    float beta;
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -177,20 +180,17 @@ struct Dimension
     uint ownChannels;  // the same without
     uint leftFirst;  // offset of the left factor's first element
     uint leftMatrixStep;  // its stride from one matrix to the next, with a window
-    float alpha;
-    int r, r2, k2;
-    float beta;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2], aStrides[2], bSizes[2], bStrides[2], cSizes[2], cStrides[2], outputStrides[2], keptProductSizes[2],
         activations[ACTIVATION_COUNT];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
     int keptProductFirst;
     float alpha;
     int r, r2, k2;
     float beta;
+    uint count;  // elements to write
+    uint first;  // the number of the first one
+    uint groupColumns;  // thread groups along x
 #endif
 };
 

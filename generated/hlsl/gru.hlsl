@@ -107,11 +107,11 @@ struct Dimension
         sequenceLengthsStrides[2], outputSequenceStrides[2], outputSingleStrides[2], number[2], number2[2],
         gateCount[2], sequenceLength2[2], keptInputProjectionSizes[2], keptUpdateSizes[2], keptResetSizes[2],
         keptHiddenSizes[2], activations[ACTIVATION_COUNT];
+    int keptInputProjectionFirst, keptUpdateFirst, keptResetFirst, keptHiddenFirst, stepsFirst, sequenceLength,
+        functionCount;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptInputProjectionFirst, keptUpdateFirst, keptResetFirst, keptHiddenFirst, stepsFirst, sequenceLength,
-        functionCount;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

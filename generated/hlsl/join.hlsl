@@ -75,9 +75,10 @@ struct Dimension
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
+    uint begin;
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint inputStep, begin;
+    uint inputStep;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -51,13 +51,13 @@ struct Dimension
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], inputGradientSizes[2], inputGradientStrides[2], outputGradientStrides[2],
         before[2], span[2], after[2], keptBaseSizes[2], keptSharesSizes[2];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
     int keptBaseFirst, keptSharesFirst;
     float bias, alpha;
     int localSize;
     float beta;
+    uint count;  // elements to write
+    uint first;  // the number of the first one
+    uint groupColumns;  // thread groups along x
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

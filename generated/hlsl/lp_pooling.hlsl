@@ -96,19 +96,19 @@ struct WindowAxis
     Dimension sizes[RANK];  // of the output, in blocks
     WindowAxis windowAxes[WINDOW_RANK];
     int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], startPadding[2], spatial[2], windowSize[2];
+    int p;
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
     uint channels;  // of a group; none without weights
     uint weightsRowStep, weightsChannelStep, weightsGroupStep;
-    int p;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], outputStrides[2], strides[2], startPadding[2], spatial[2], windowSize[2];
+    int p;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int p;
 #endif
 };
 

@@ -112,12 +112,12 @@ struct Dimension
         outputSequenceStrides[2], outputSingleStrides[2], outputCellSingleStrides[2], number[2], number2[2], number3[2],
         gateCount[2], sequenceLength2[2], keptInputProjectionSizes[2], keptCellSizes[2], keptHiddenSizes[2],
         activations[ACTIVATION_COUNT];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
     int keptInputProjectionFirst, keptCellFirst, keptHiddenFirst, stepsFirst, sequenceLength;
     float clipThreshold;
     int functionCount;
+    uint count;  // elements to write
+    uint first;  // the number of the first one
+    uint groupColumns;  // thread groups along x
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

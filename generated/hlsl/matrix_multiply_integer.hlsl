@@ -148,6 +148,7 @@ struct Dimension
     Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
     int4 leftSteps[2], rightSteps[2], aSizes[2], aStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2],
         bStrides[2], bZeroPointSizes[2], bZeroPointStrides[2], outputStrides[2];
+    int r, rowAxis, r2, columnAxis, k2;
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -159,15 +160,14 @@ struct Dimension
     uint ownChannels;  // the same without
     uint leftFirst;  // offset of the left factor's first element
     uint leftMatrixStep;  // its stride from one matrix to the next, with a window
-    int r, rowAxis, r2, columnAxis, k2;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2], aStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2], bStrides[2], bZeroPointSizes[2],
         bZeroPointStrides[2], outputStrides[2];
+    int r, rowAxis, r2, columnAxis, k2;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int r, rowAxis, r2, columnAxis, k2;
 #endif
 };
 

@@ -162,6 +162,7 @@ struct Dimension
     int4 leftSteps[2], rightSteps[2], aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2],
         aZeroPointStrides[2], bSizes[2], bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2],
         bZeroPointStrides[2], biasSizes[2], biasStrides[2], outputStrides[2];
+    int r2, rowAxis2, r3, columnAxis2, k2;
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -173,16 +174,15 @@ struct Dimension
     uint ownChannels;  // the same without
     uint leftFirst;  // offset of the left factor's first element
     uint leftMatrixStep;  // its stride from one matrix to the next, with a window
-    int r2, rowAxis2, r3, columnAxis2, k2;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2],
         bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2], bZeroPointStrides[2], biasSizes[2],
         biasStrides[2], outputStrides[2];
+    int r2, rowAxis2, r3, columnAxis2, k2;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int r2, rowAxis2, r3, columnAxis2, k2;
 #endif
 };
 

@@ -55,10 +55,10 @@ struct Dimension
     int4 inputSizes[2], inputStrides[2], inputGradientSizes[2], inputGradientStrides[2], outputGradientStrides[2],
         strides[2], dilations[2], startPadding[2], spatial[2], windowSize[2], results[2], stridesReciprocals[2],
         keptWinnerSizes[2];
+    int keptWinnerFirst;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptWinnerFirst;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

@@ -154,13 +154,13 @@ struct Dimension
         keyValueHeads2[2], heads4[2], heads4Reciprocals[2], keptQuerySizes[2], keptPresentKeySizes[2],
         keptPresentValueSizes[2], keptContextSizes[2], queryLayout[2], keyLayout[2], valueLayout[2], outputLayout[2],
         storedLayouts[2];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
     int keptQueryFirst, keptPresentKeyFirst, keptPresentValueFirst, keptContextFirst, totalSequenceLength,
         pastSequenceLength, heads2, heads3;
     float scale, maskFilterValue;
     int maskSizesEntry, pastSequenceLengths, outputPresentKey, pastKey, key;
+    uint count;  // elements to write
+    uint first;  // the number of the first one
+    uint groupColumns;  // thread groups along x
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

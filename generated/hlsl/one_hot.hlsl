@@ -77,10 +77,10 @@ struct Dimension
 {
     Dimension sizes[RANK];  // of the tensor written
     int4 indicesSizes[2], indicesStrides[2], valuesSizes[2], valuesStrides[2], outputStrides[2];
+    int axis, extent, onDimension;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int axis, extent, onDimension;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

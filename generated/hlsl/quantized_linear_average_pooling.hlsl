@@ -135,22 +135,22 @@ struct WindowAxis
         inputZeroPointStrides[2], outputScaleSizes[2], outputScaleStrides[2], outputZeroPointSizes[2],
         outputZeroPointStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2],
         windowSize[2], boxEnds[2];
+    int channelAxis, channelAxis2, channelAxis3, channelAxis4;
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
     uint channels;  // of a group; none without weights
     uint weightsRowStep, weightsChannelStep, weightsGroupStep;
-    int channelAxis, channelAxis2, channelAxis3, channelAxis4;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
         inputZeroPointStrides[2], outputScaleSizes[2], outputScaleStrides[2], outputZeroPointSizes[2],
         outputZeroPointStrides[2], outputStrides[2], strides[2], dilations[2], startPadding[2], spatial[2],
         windowSize[2], boxEnds[2];
+    int channelAxis, channelAxis2, channelAxis3, channelAxis4;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int channelAxis, channelAxis2, channelAxis3, channelAxis4;
 #endif
 };
 

@@ -235,12 +235,12 @@ struct WindowAxis
         outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], groupCount[2],
         groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
         groupCountReciprocals[2];
+    int channelAxis2, inputs;
     uint count;  // blocks
     uint groupColumns;  // thread groups along x
     uint layers;  // of a window, for all channels
     uint channels;  // of a group; none without weights
     uint weightsRowStep, weightsChannelStep, weightsGroupStep;
-    int channelAxis2, inputs;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
@@ -252,6 +252,7 @@ struct WindowAxis
         outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], groupCount[2],
         groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
         groupCountReciprocals[2];
+    int channelAxis2, inputs;
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -263,7 +264,6 @@ struct WindowAxis
     uint ownChannels;  // the same without
     uint leftFirst;  // offset of the left factor's first element
     uint leftMatrixStep;  // its stride from one matrix to the next, with a window
-    int channelAxis2, inputs;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
@@ -272,10 +272,10 @@ struct WindowAxis
         outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], groupCount[2],
         groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
         groupCountReciprocals[2];
+    int channelAxis2, inputs;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int channelAxis2, inputs;
 #endif
 };
 

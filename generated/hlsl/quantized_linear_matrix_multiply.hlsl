@@ -172,6 +172,7 @@ struct Dimension
         aZeroPointStrides[2], bSizes[2], bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2],
         bZeroPointStrides[2], outputScaleSizes[2], outputScaleStrides[2], outputZeroPointSizes[2],
         outputZeroPointStrides[2], outputStrides[2];
+    int r2, rowAxis4, r3, columnAxis2, k2;
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -183,16 +184,15 @@ struct Dimension
     uint ownChannels;  // the same without
     uint leftFirst;  // offset of the left factor's first element
     uint leftMatrixStep;  // its stride from one matrix to the next, with a window
-    int r2, rowAxis4, r3, columnAxis2, k2;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2],
         bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2], bZeroPointStrides[2], outputScaleSizes[2],
         outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2];
+    int r2, rowAxis4, r3, columnAxis2, k2;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int r2, rowAxis4, r3, columnAxis2, k2;
 #endif
 };
 

@@ -77,10 +77,10 @@ struct Dimension
 {
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], sequenceLengthsSizes[2], sequenceLengthsStrides[2], outputStrides[2];
+    int axis, limit;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int axis, limit;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

@@ -64,13 +64,13 @@ struct Dimension
     int4 inputSizes[2], inputStrides[2], rOISizes[2], rOIStrides[2], batchIndicesSizes[2], batchIndicesStrides[2],
         outputSizes[2], outputStrides[2], keptStartsSizes[2], keptLengthsSizes[2], keptSamplesSizes[2],
         keptPacesSizes[2];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
     int keptStartsFirst, keptLengthsFirst, keptSamplesFirst, keptPacesFirst;
     float spatialScaleY, spatialScaleX;
     int results, results2, max_, maximumSamplesPerOutput, batches;
     float outOfBoundsInputValue;
+    uint count;  // elements to write
+    uint first;  // the number of the first one
+    uint groupColumns;  // thread groups along x
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

@@ -68,15 +68,15 @@ struct Dimension
         outputROIGradientStrides[2], inputGradientSizes2[2], inputGradientSizes3[2], roiCount2[2], keptStartsSizes[2],
         keptLengthsSizes[2], keptSamplesSizes[2], keptPacesSizes[2], keptRowsSizes[2], keptColumnsSizes[2],
         keptBestSizes[2];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
     int keptStartsFirst, keptLengthsFirst, keptSamplesFirst, keptPacesFirst, keptRowsFirst, keptColumnsFirst,
         keptBestFirst, tableFirst;
     float spatialScaleY, spatialScaleX;
     int results, results2, max_, maximumSamplesPerOutput;
     float outputPixelOffset, inputPixelOffset;
     int batches, roiCount, corners2;
+    uint count;  // elements to write
+    uint first;  // the number of the first one
+    uint groupColumns;  // thread groups along x
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

@@ -45,11 +45,11 @@ struct Dimension
 {
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], rOISizes[2], rOIStrides[2], outputSizes[2], outputStrides[2], pooled[2];
+    float spatialScale;
+    int inputSizesEntry;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    float spatialScale;
-    int inputSizesEntry;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

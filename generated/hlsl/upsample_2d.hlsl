@@ -61,10 +61,10 @@ struct Dimension
 {
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], outputStrides[2], keptCoordinateSizes[2];
+    int keptCoordinateFirst, dims2, scaleSizeWidth, dims3, scaleSizeHeight;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst, dims2, scaleSizeWidth, dims3, scaleSizeHeight;
 };
 
 // n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size

@@ -777,8 +777,7 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_8 leftSteps;
     dmlops_plan_int_8 rightSteps;
     dmlops_plan_WindowAxis_8 windowAxes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
+    dmlops_plan_CommonConstants known;
     int64_t matrices;
     int64_t matrixRows;
     int64_t matrixColumns;
@@ -792,8 +791,6 @@ typedef struct dmlops_plan_ContractionParams {
     int64_t ownChannels;
     int64_t leftFirst;
     int64_t leftMatrixStep;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_int_64 scalars;
 } dmlops_plan_ContractionParams;
 
 typedef struct dmlops_plan_Slide {
@@ -822,9 +819,7 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_Dimension_16 layerSizes;
     dmlops_plan_Dimension_16 sizes;
     dmlops_plan_WindowAxis_8 windowAxes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
+    dmlops_plan_CommonConstants known;
     int64_t count;
     int64_t groupColumns;
     int64_t layers;
@@ -832,7 +827,6 @@ typedef struct dmlops_plan_SlidingParams {
     int64_t weightsRowStep;
     int64_t weightsChannelStep;
     int64_t weightsGroupStep;
-    dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
 
 typedef struct dmlops_plan_Lookup_8 {
@@ -841,12 +835,10 @@ typedef struct dmlops_plan_Lookup_8 {
 } dmlops_plan_Lookup_8;
 
 typedef struct dmlops_plan_MapParams {
-    dmlops_plan_int_32 activations;
+    dmlops_plan_CommonConstants known;
     int64_t count;
     int64_t groupColumns;
-    dmlops_plan_int_64 elements;
     dmlops_plan_int_8 steps;
-    dmlops_plan_int_64 scalars;
     dmlops_plan_Dimension_16 dimensions;
     dmlops_plan_Lookup_8 lookups;
 } dmlops_plan_MapParams;
@@ -917,10 +909,7 @@ typedef struct dmlops_plan_Sharing {
 } dmlops_plan_Sharing;
 
 typedef struct dmlops_plan_RowsParams {
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_int_64 scalars;
+    dmlops_plan_CommonConstants known;
     int64_t rowCount;
     int64_t rowVectors;
     int64_t partVectors;
@@ -938,13 +927,10 @@ typedef struct dmlops_plan_Space {
 
 typedef struct dmlops_plan_DefinitionParams {
     dmlops_plan_Dimension_16 sizes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
+    dmlops_plan_CommonConstants known;
     int64_t count;
     int64_t first;
     int64_t groupColumns;
-    dmlops_plan_int_64 scalars;
 } dmlops_plan_DefinitionParams;
 
 typedef struct dmlops_plan_Nonzero {
@@ -1195,6 +1181,14 @@ DMLOPS_CALLED void dmlops_put_WindowAxis(
     dmlops_put_word(planning, record->elements);
 }
 
+DMLOPS_CALLED void dmlops_put_CommonConstants(
+    dmlops_planning* planning, const dmlops_plan_CommonConstants* record) {
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+}
+
 DMLOPS_CALLED void dmlops_put_Lookup(
     dmlops_planning* planning, const dmlops_plan_Lookup* record) {
     dmlops_put_word(planning, record->size);
@@ -1221,8 +1215,7 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
         dmlops_put_WindowAxis(planning, &record->windowAxes.items[i]);
         dmlops_put_padding(planning);
     }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_CommonConstants(planning, &record->known);
     dmlops_put_word(planning, record->matrices);
     dmlops_put_word(planning, record->matrixRows);
     dmlops_put_word(planning, record->matrixColumns);
@@ -1236,8 +1229,6 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_word(planning, record->ownChannels);
     dmlops_put_word(planning, record->leftFirst);
     dmlops_put_word(planning, record->leftMatrixStep);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_SlidingParams(
@@ -1257,9 +1248,7 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
         dmlops_put_WindowAxis(planning, &record->windowAxes.items[i]);
         dmlops_put_padding(planning);
     }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_CommonConstants(planning, &record->known);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_word(planning, record->layers);
@@ -1267,17 +1256,14 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_word(planning, record->weightsRowStep);
     dmlops_put_word(planning, record->weightsChannelStep);
     dmlops_put_word(planning, record->weightsGroupStep);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_MapParams(
     dmlops_planning* planning, const dmlops_plan_MapParams* record) {
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_CommonConstants(planning, &record->known);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
     dmlops_put_words(planning, record->steps.items, record->steps.count);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
     for (int64_t i = 0; i < record->dimensions.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->dimensions.items[i]);
@@ -1292,10 +1278,7 @@ DMLOPS_CALLED void dmlops_put_MapParams(
 
 DMLOPS_CALLED void dmlops_put_RowsParams(
     dmlops_planning* planning, const dmlops_plan_RowsParams* record) {
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+    dmlops_put_CommonConstants(planning, &record->known);
     dmlops_put_word(planning, record->rowCount);
     dmlops_put_word(planning, record->rowVectors);
     dmlops_put_word(planning, record->partVectors);
@@ -1321,13 +1304,10 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
         dmlops_put_Dimension(planning, &record->sizes.items[i]);
         dmlops_put_padding(planning);
     }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_CommonConstants(planning, &record->known);
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_NonzeroParams(
@@ -3658,8 +3638,7 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     DMLOPS_COPY(&result->leftSteps, &made_4);
     DMLOPS_COPY(&result->rightSteps, &made_6);
     DMLOPS_COPY(&result->windowAxes, &found->axes);
-    DMLOPS_COPY(&result->lists, &op->constants.lists);
-    DMLOPS_COPY(&result->activations, &op->constants.activations);
+    result->known = op->constants;
     result->matrices = found->count;
     result->matrixRows = found->rows;
     result->matrixColumns = found->columns;
@@ -3673,8 +3652,6 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     result->ownChannels = op->factors.depth;
     result->leftFirst = left->first;
     result->leftMatrixStep = dmlops_modulo(left->matrix, INT64_C(4294967296));
-    DMLOPS_COPY(&result->elements, &op->constants.elements);
-    DMLOPS_COPY(&result->scalars, &op->constants.scalars);
     return;
 }
 
@@ -4174,9 +4151,7 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     DMLOPS_COPY(&params.layerSizes, &made_3);
     DMLOPS_COPY(&params.sizes, &made_4);
     DMLOPS_COPY(&params.windowAxes, &made_5);
-    DMLOPS_COPY(&params.lists, &known->lists);
-    DMLOPS_COPY(&params.activations, &known->activations);
-    DMLOPS_COPY(&params.elements, &known->elements);
+    params.known = *known;
     params.count = blocks;
     params.groupColumns = groups.columns;
     params.layers = block.layers;
@@ -4184,7 +4159,6 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     params.weightsRowStep = row_step;
     params.weightsChannelStep = side->depth;
     params.weightsGroupStep = side->matrix;
-    DMLOPS_COPY(&params.scalars, &known->scalars);
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
     return 1;
@@ -4998,16 +4972,17 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
         const int64_t item = inner->strides.items[each_8];
         DMLOPS_APPEND(planning, &steps, item);
     }
-    dmlops_plan_Dimension_16 made_9;
-    dmlops_plan_dimensions(planning, &vectors, &made_9);
+    dmlops_plan_CommonConstants made_9;
+    made_9 = known;
+    DMLOPS_COPY(&made_9.scalars, &scalars);
+    dmlops_plan_Dimension_16 made_10;
+    dmlops_plan_dimensions(planning, &vectors, &made_10);
     dmlops_plan_MapParams params;
-    DMLOPS_COPY(&params.activations, &known.activations);
+    params.known = made_9;
     params.count = count;
     params.groupColumns = groups.columns;
-    DMLOPS_COPY(&params.elements, &known.elements);
     DMLOPS_COPY(&params.steps, &steps);
-    DMLOPS_COPY(&params.scalars, &scalars);
-    DMLOPS_COPY(&params.dimensions, &made_9);
+    DMLOPS_COPY(&params.dimensions, &made_10);
     DMLOPS_COPY(&params.lookups, lookups);
     dmlops_put_MapParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
@@ -5830,10 +5805,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_Dimension_16 made_11;
         dmlops_plan_of_tensors(planning, &reduced, &made_11);
         dmlops_plan_RowsParams params;
-        DMLOPS_COPY(&params.lists, &known->lists);
-        DMLOPS_COPY(&params.activations, &known->activations);
-        DMLOPS_COPY(&params.elements, &known->elements);
-        DMLOPS_COPY(&params.scalars, &known->scalars);
+        params.known = *known;
         params.rowCount = shape.number;
         params.rowVectors = shape.extent;
         params.partVectors = extent;
@@ -6286,13 +6258,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_plan_extents(planning, shape, &made_3);
     dmlops_plan_DefinitionParams params;
     DMLOPS_COPY(&params.sizes, &made_3);
-    DMLOPS_COPY(&params.lists, &known->lists);
-    DMLOPS_COPY(&params.activations, &known->activations);
-    DMLOPS_COPY(&params.elements, &known->elements);
+    params.known = *known;
     params.count = count;
     params.first = first;
     params.groupColumns = groups.columns;
-    DMLOPS_COPY(&params.scalars, &known->scalars);
     dmlops_put_DefinitionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, waits);
 }

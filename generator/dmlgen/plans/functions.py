@@ -148,10 +148,11 @@ def types(plans: Plans) -> list[Record | ListOf]:
 
 
 def layouts(plans: Plans) -> list[Record]:
-    """The layouts of constants, after those of entries of lists in them."""
+    """The layouts of constants, after those of records in them."""
     whole = [record for record in plans.records if record.name.endswith("Params")]
-    lists = [one.type for record in whole for one in record.fields if isinstance(one.type, ListOf)]
-    return list(dict.fromkeys([*(one.element for one in lists if isinstance(one.element, Record)), *whole]))
+    fields = [one.type for record in whole for one in record.fields]
+    parts = [one.element if isinstance(one, ListOf) else one for one in fields]
+    return list(dict.fromkeys([*(one for one in parts if isinstance(one, Record)), *whole]))
 
 
 def head(function: Function) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -46,7 +46,7 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Declaration]
     structs: dict[str, str] = {}
     strides: tuple[str, ...] = ()
     declared: list[Declaration] = []
-    for one in plans.record(record).fields:
+    for one in _whole(plans.record(record)):
         match one.type:
             case ListOf(element=Record() as element, words=(macro, *given)) if names.get(one.name) != ():
                 declared += _padding(declared)
@@ -61,6 +61,12 @@ def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Declaration]
             case _:
                 declared += _field(one, names)
     return Params(tuple(structs.values()), _lines(declared), strides)
+
+
+def _whole(record: Record) -> Iterator[Field]:
+    """The fields of a record, and of those in it."""
+    for one in record.fields:
+        yield from one.type.fields if isinstance(one.type, Record) else (one,)
 
 
 def _lines(declared: Iterable[Declaration]) -> str:

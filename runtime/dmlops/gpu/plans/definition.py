@@ -19,7 +19,6 @@ from .implicit_gemm import plan_convolutions
 from .loops import (
     MAX_COUNT,
     SATURATING_THREADS,
-    Activations,
     CommonConstants,
     Dimensions,
     Lists,
@@ -56,18 +55,13 @@ MAX_DISPATCHES = 2**18
 class DefinitionParams(NamedTuple):
     sizes: Annotated[Dimensions, "RANK"]
     "of the tensor written"
-    lists: Lists
-    "which fill two vectors each"
-    activations: Activations
-    elements: Words
-    "of two words each, which must not straddle vectors"
+    known: CommonConstants
     count: int  # type: ignore[assignment]  # shadows tuple.count
     "elements to write"
     first: int
     "the number of the first one"
     groupColumns: int
     "thread groups along x"
-    scalars: Words
 
 
 def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> None:
@@ -331,12 +325,9 @@ def dispatch_box(
     out.define("DIMENSION_ORDER", in_digits(outermost_first(shape, order_of(op, one, shape))))
     params = DefinitionParams(
         extents(shape),
-        known.lists,
-        known.activations,
-        known.elements,
+        known,
         count,
         first,
         groups.columns,
-        known.scalars,
     )
     out.dispatch(params, groups, waits)

@@ -60,8 +60,10 @@ class CommonConstants(NamedTuple):
     tensor's type, and other numbers."""
 
     lists: Lists
+    "which fill two vectors each"
     activations: Activations
     elements: Words
+    "of two words each, which must not straddle vectors"
     scalars: Words
 
 

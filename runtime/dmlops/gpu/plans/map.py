@@ -11,7 +11,7 @@ from .definition_types import Definition, DefinitionShader, MapPass
 from .loops import (
     ELEMENTWISE_BUSY,
     MULTIPROCESSORS,
-    Activations,
+    CommonConstants,
     Dimensions,
     Loop,
     Loops,
@@ -51,14 +51,12 @@ GATHERED = 0
 
 
 class MapParams(NamedTuple):
-    activations: Activations
+    known: CommonConstants
     count: int  # type: ignore[assignment]  # shadows tuple.count
     "items"
     groupColumns: int
     "thread groups along x"
-    elements: Words
     steps: Sizes
-    scalars: Words
     dimensions: Annotated[Dimensions, "RANK"]
     "outermost first"
     lookups: Annotated[Lookups, "LOOKUPS"]
@@ -258,12 +256,10 @@ def plan_loops(
         out.define("BLOCKS", int(other != NONE))
     steps: Sizes = list(inner.strides[:-1])
     params = MapParams(
-        known.activations,
+        known._replace(scalars=scalars),
         count,
         groups.columns,
-        known.elements,
         steps,
-        scalars,
         dimensions(vectors),
         lookups,
     )

@@ -159,10 +159,13 @@ class Planning:
 
 
 def _put(words: list[int], record: Any) -> None:
-    """The words of a record: consecutive numbers; records in lists are aligned to vectors of four words."""
+    """The words of a record, and of records in it: consecutive numbers; those in lists are aligned to vectors
+    of four words."""
     for value in record:
         if type(value) is int:
             words.append(value)
+        elif hasattr(value, "_fields"):
+            _put(words, value)
         elif value and type(value[0]) is not int:
             words += _PADDING[len(words) % 4]
             for item in value:

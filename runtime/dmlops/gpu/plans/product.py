@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 from .backend import are_stored_whole, partial_vectors
 from .capabilities import Capability
 from .gemm_view import Contraction, Matrices, Side, WindowAxes, is_of_bytes, is_stored_down, output_vector
-from .loops import MAX_COUNT, Activations, Dimensions, Lists, Words, extents, grid, power_below, times
+from .loops import MAX_COUNT, CommonConstants, Dimensions, extents, grid, power_below, times
 from .operands import NO_MEMBER, WAVE, Eight, Groups
 from .planning import Planning
 from .reasons import Reason
@@ -51,8 +51,7 @@ class ContractionParams(NamedTuple):
     "strides along the dimensions of the output; lists fill two vectors"
     rightSteps: Eight
     windowAxes: Annotated[WindowAxes, "WINDOW_RANK"]
-    lists: Lists
-    activations: Activations
+    known: CommonConstants
     matrices: int
     matrixRows: int
     matrixColumns: int
@@ -74,8 +73,6 @@ class ContractionParams(NamedTuple):
     "offset of the left factor's first element"
     leftMatrixStep: int
     "its stride from one matrix to the next, with a window"
-    elements: Words
-    scalars: Words
 
 
 def plan_product(out: Planning, op: Contraction, product: Product) -> None:
@@ -167,8 +164,7 @@ def contraction_params(op: Contraction, split: Split, found: Matrices, groups: G
         [step % 2**32 for step in left.steps],
         [step % 2**32 for step in right.steps],
         found.axes,
-        op.constants.lists,
-        op.constants.activations,
+        op.constants,
         found.count,
         found.rows,
         found.columns,
@@ -182,6 +178,4 @@ def contraction_params(op: Contraction, split: Split, found: Matrices, groups: G
         op.factors.depth,
         left.first,
         left.matrix % 2**32,
-        op.constants.elements,
-        op.constants.scalars,
     )

@@ -10,10 +10,8 @@ from .capabilities import Capability
 from .definition_types import Definition, DefinitionShader, RowsPass
 from .loops import (
     COUNT_LIMIT,
-    Activations,
     CommonConstants,
     Dimensions,
-    Lists,
     Loop,
     Loops,
     Row,
@@ -35,10 +33,7 @@ from .row_sharing import RowShape, part_extent, shared
 
 
 class RowsParams(NamedTuple):
-    lists: Lists
-    activations: Activations
-    elements: Words
-    scalars: Words
+    known: CommonConstants
     rowCount: int
     rowVectors: int
     partVectors: int
@@ -148,10 +143,7 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: Co
             out.define("TURN", place + int(is_split))
             out.define("WHOLE", int(place == 0 and extent <= vectors))
         params = RowsParams(
-            known.lists,
-            known.activations,
-            known.elements,
-            known.scalars,
+            known,
             shape.number,
             shape.extent,
             extent,

@@ -22,11 +22,8 @@ from .definition_types import Definition, DefinitionShader, Window
 from .gemm_view import Matrices, WindowAxes, WindowAxis, no_matrices
 from .loops import (
     COUNT_LIMIT,
-    Activations,
     CommonConstants,
     Dimensions,
-    Lists,
-    Words,
     aligned_vector,
     ceil_div,
     element_count,
@@ -95,11 +92,7 @@ class SlidingParams(NamedTuple):
     sizes: Annotated[Dimensions, "RANK"]
     "of the output, in blocks"
     windowAxes: Annotated[WindowAxes, "WINDOW_RANK"]
-    lists: Lists
-    "which fill two vectors each"
-    activations: Activations
-    elements: Words
-    "of two words each, which must not straddle vectors"
+    known: CommonConstants
     count: int  # type: ignore[assignment]  # shadows tuple.count
     "blocks"
     groupColumns: int
@@ -111,7 +104,6 @@ class SlidingParams(NamedTuple):
     weightsRowStep: int
     weightsChannelStep: int
     weightsGroupStep: int
-    scalars: Words
 
 
 def window_axes(out: Planning, window: Window, weights: Tensor, tensor: Tensor, output: Tensor) -> WindowAxes:
@@ -315,9 +307,7 @@ def plan_sliding(
         extents(sizes),
         extents(block.counts),
         in_words(out, axes),
-        known.lists,
-        known.activations,
-        known.elements,
+        known,
         blocks,
         groups.columns,
         block.layers,
@@ -325,7 +315,6 @@ def plan_sliding(
         row_step,
         side.depth,
         side.matrix,
-        known.scalars,
     )
     out.dispatch(params, groups, False)
     return True
