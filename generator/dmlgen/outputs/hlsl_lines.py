@@ -53,12 +53,11 @@ def finished(text: bytes) -> bytes:
 
 def with_types(text: str) -> str:
     """The text with the types in place of those macros that always mean the same one."""
-    names = [one[1] for one in _DEFINED_VALUE.finditer(text)]
-    types = {one[1]: one[2] for one in _VALUE.finditer(text) if names.count(one[1]) == 1}
-    return _WORD.sub(
-        lambda word: types.get(word[0], word[0]),
-        _VALUE.sub(lambda found: "" if found[1] in types else found[0], text),
-    )
+    head, empty, code = text.partition("\n\n")  # the head may name tensors like them
+    names = [one[1] for one in _DEFINED_VALUE.finditer(code)]
+    types = {one[1]: one[2] for one in _VALUE.finditer(code) if names.count(one[1]) == 1}
+    code = _VALUE.sub(lambda found: "" if found[1] in types else found[0], code)
+    return head + empty + _WORD.sub(lambda word: types.get(word[0], word[0]), code)
 
 
 def with_facts_used(text: str) -> str:

@@ -140,11 +140,13 @@ class LoopPrinter(TensorPrinter):
             row = self.constants.row_of(each.upper) if is_known else None
             bounds.append(f"const int {name}Row = {row or f'RowOf({name}Last)'};")
             more, ends = f"more{name}", f"{name}First, {name}Last"
+            never_empty = is_known and self.bounds.value(ir.Index(each.upper, ir.ZERO))[0] >= 1
+            begins = "true" if never_empty else f"IsBox({ends})"
             in_row = f"{name}.entries[{name}Row]"
             return [
                 f"List {name} = {name}First;",
                 "[loop]",
-                f"for (bool {more} = IsBox({ends}); {more}; {more} = AdvanceRow({name}, {ends}, {name}Row))",
+                f"for (bool {more} = {begins}; {more}; {more} = AdvanceRow({name}, {ends}, {name}Row))",
                 "{",
                 f"    const int {name}End = RowEnd({name}Last, {name}Row);",
                 "    [loop]",
