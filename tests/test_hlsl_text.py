@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.outputs.hlsl_lines import WIDTH, broken, finished, without_unnamed
+from dmlgen.outputs.hlsl_lines import (
+    WIDTH,
+    broken,
+    finished,
+    with_facts_used,
+    with_types,
+    without_unnamed,
+)
 from dmlgen.outputs.hlsl_reachable import reached
 
 SHADERS = sorted((Path(__file__).parents[1] / "generated" / "hlsl").glob("*.hlsl"))
@@ -98,6 +105,8 @@ PAIRS = MAIN.replace("Twice(i)", "Twice(Made(i))")
         (f"// Products\n{THRICE}{TWICE}\n{MAIN}", f"// Products\n{TWICE}\n{MAIN}"),
         (f"{PAIR}{TWICE}\n{OF_PAIRS}{MAIN}", f"{TWICE}\n{MAIN}"),  # an overload for what is never made
         (f"{PAIR}{TWICE}\n{OF_PAIRS}{PAIRS}", f"{PAIR}{TWICE}\n{OF_PAIRS}{PAIRS}"),
+        (f"#if A\n#define B float\n#else\n#define B double\n#endif\n\n{MAIN}", MAIN),
+        (f"#define UINT32 uint\n\n{MAIN}", f"#define UINT32 uint\n\n{MAIN}"),  # which plans name
         (f"#if A\n{THRICE}#endif\n\n{TWICE}\n{MAIN}", f"{TWICE}\n{MAIN}"),
         (f"#if A\n{TWICE}#else\n{THRICE}#endif\n\n{MAIN}", f"#if A\n{TWICE}#endif\n\n{MAIN}"),
     ],
@@ -111,3 +120,31 @@ def test_macros_that_are_not_named_are_not_described() -> None:
     head = f"// Computes\n//\n{pass_}//   X_BITS     bits\n//   LANES      few\n"
     text = f"{head}\n#if LANES && INPUT_BITS\n{TWICE}\n#endif\n{MAIN}"
     assert without_unnamed(text) == text.replace(pass_, "")
+
+
+def test_types_that_never_vary_take_the_place_of_macros() -> None:
+    varies = "#if A_SIGNIFICAND == 53\n#define REAL_VALUE double\n#else\n#define REAL_VALUE float\n#endif\n"
+    text = f"// X_VALUE of A_VALUE\n\n#define A_VALUE float\n#define B_VALUE VALUE(B_TYPE)\n{varies}"
+    code = "REAL_VALUE Sum(A_VALUE a, B_VALUE b) { return a + b; }"
+    expected = text.replace("#define A_VALUE float\n", "") + code.replace("A_VALUE", "float")
+    assert with_types(text + code) == expected
+
+
+TYPES = """#define FLOAT16 float16_t, 16, float
+#define UINT8 uint, 8, uint
+#define STORED_OF(stored, bits, value) stored
+#define STORED(type) STORED_OF(type)
+"""
+BITS = "#define BITS_OF(stored, bits, value) bits\n#define BITS(type) BITS_OF(type)\n"
+A_STORED, A_BITS = "#define A_STORED STORED(A_TYPE)\n", "#define A_BITS BITS(A_TYPE)\n"
+
+
+def test_data_types_list_the_facts_that_are_used() -> None:
+    code = "StructuredBuffer<A_STORED> a;"
+    whole, alone = TYPES + BITS + A_STORED + A_BITS + code, TYPES + A_STORED + code
+    shorter = whole.replace(", bits, value", ", bits").replace("16, float", "16").replace("8, uint", "8")
+    assert with_facts_used(whole) == shorter
+    assert (
+        with_facts_used(alone) == "#define FLOAT16 float16_t\n#define UINT8 uint\nStructuredBuffer<A_TYPE> a;"
+    )
+    assert with_facts_used(code) == code

@@ -11,7 +11,6 @@
 // are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 //   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
@@ -73,8 +72,7 @@ struct Dimension
     Dimension rowLoops[REDUCED_RANK];
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);

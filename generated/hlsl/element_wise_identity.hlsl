@@ -12,7 +12,6 @@
 // and dimensions of size 1 are dropped. Groups are enough for their threads to cover `count` vectors or blocks.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -92,8 +91,7 @@ struct Dimension
     Dimension dimensions[RANK];  // outermost first
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);

@@ -14,7 +14,6 @@
 //              0 OutputTensor
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
 //              UINT32, UINT16, UINT8
@@ -81,8 +80,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
@@ -158,16 +156,6 @@ bool InBounds(List at, List sizes)
     [unroll]
     for (int d = 0; d < 8; d++)
         result = d < sizes.length ? result & ((uint)at.entries[d] < (uint)max(sizes.entries[d], 0)) : result;
-    return result;
-}
-
-// Whether the box from `first` up to but not including `last` is non-empty
-bool IsBox(List first, List last)
-{
-    bool result = true;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result && (d >= last.length || first.entries[d] < last.entries[d]);
     return result;
 }
 
@@ -300,7 +288,7 @@ INPUT_VALUE OutputSum(List at)
     INPUT_VALUE result = (INPUT_VALUE)0;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
+    for (bool morew = true; morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
     {
         const int wEnd = RowEnd(wLast, wRow);
         [loop]

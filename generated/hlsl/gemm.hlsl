@@ -19,7 +19,6 @@
 //              4 like 2, for matrices of at most 4 rows or columns, a few columns at a time
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, ATensor, and
 // RIGHT, BTensor; X stands for either.
 //   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4; with COOPERATIVE_MATRIX also 8
@@ -194,8 +193,7 @@ struct Dimension
 #endif
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);

@@ -19,7 +19,6 @@
 //              5 OutputSingleTensor
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 // In the first 4 passes only. Rows are units, columns batches, or in the projection those of all steps:
 //   SUM_ROWS   rows of a group, for each of its sums
 //   TILE_COLUMNS  columns of a group
@@ -114,8 +113,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);

@@ -17,7 +17,6 @@
 //              2 OutputTensor from these partial sums
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 // In passes from 1 on only, which treat the output as a batch of matrices. The factors are LEFT, ATensor, and
 // RIGHT, BTensor; X stands for either.
 //   ZERO_POINTS  1 if a factor has a zero point or is UINT8, so that the sums of rows and columns are needed; else 0
@@ -186,8 +185,7 @@ struct Dimension
 #endif
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);

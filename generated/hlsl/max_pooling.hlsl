@@ -16,7 +16,6 @@
 //              1 OutputTensor, by a window that slides over InputTensor
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 // In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
 //   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
 //              lowest. Neighboring threads follow the innermost: the last, X, or that of channels where these have
@@ -143,8 +142,7 @@ struct WindowAxis
 #endif
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
@@ -200,16 +198,6 @@ bool InBounds(List at, List sizes)
     [unroll]
     for (int d = 0; d < 8; d++)
         result = d < sizes.length ? result & ((uint)at.entries[d] < (uint)max(sizes.entries[d], 0)) : result;
-    return result;
-}
-
-// Whether the box from `first` up to but not including `last` is non-empty
-bool IsBox(List first, List last)
-{
-    bool result = true;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result && (d >= last.length || first.entries[d] < last.entries[d]);
     return result;
 }
 
@@ -333,7 +321,7 @@ INPUT_VALUE OutputMax(List at)
     INPUT_VALUE result = (INPUT_VALUE)INPUT_LOWEST;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
+    for (bool morew = true; morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
     {
         const int wEnd = RowEnd(wLast, wRow);
         [loop]

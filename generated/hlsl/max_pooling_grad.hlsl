@@ -16,7 +16,6 @@
 //              1 OutputGradientTensor
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_TYPE     its data type. InputTensor, InputGradientTensor, OutputGradientTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
@@ -61,8 +60,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
@@ -268,7 +266,7 @@ bool WinnerAny(List at)
     bool result = false;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
+    for (bool morew = true; morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
     {
         const int wEnd = RowEnd(wLast, wRow);
         [loop]
@@ -288,7 +286,7 @@ List GreatestAt(List at)
     bool found = false;
     List w = wFirst;
     [loop]
-    for (bool morew = IsBox(wFirst, wLast); morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
+    for (bool morew = true; morew; morew = AdvanceRow(w, wFirst, wLast, wRow))
     {
         const int wEnd = RowEnd(wLast, wRow);
         [loop]

@@ -21,7 +21,6 @@
 //              6 OutputPresentValueTensor
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 // In pass 3 only:
 //   COOPERATIVE_MATRIX  1, for Vulkan only: queries, keys and values are float16, multiplied by cooperative matrices,
 //              in waves of 32 threads; compile with -Vd, and set the module's memory model to VulkanKHR
@@ -43,12 +42,12 @@
 //   ROW_THREADS  otherwise, threads that share rows: 16 or 32
 //   TILE_KEYS  with COOPERATIVE_MATRIX, keys of a tile, whose scores a wave holds at once: a multiple of 16
 //   X_IN       the binding of the tensor in which X lies, plus 1, or 0 for scratch, X being QUERY, KEY, VALUE or
-//              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_STORED and
-//              VALUE_STORED outputs that all are stored to, as well. The rows of these tensors are whole vectors; of
-//              the output, of 4 elements.
-// For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or float or BIAS or MASK or
-// RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or OUTPUT_PRESENT_KEY or
-// OUTPUT_PRESENT_VALUE:
+//              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_TYPE and VALUE_TYPE
+//              outputs that all are stored to, as well. The rows of these tensors are whole vectors; of the output, of
+//              4 elements.
+// For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
+// or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or
+// OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
 //   X_TYPE     its data type. QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor,
 //              StackedQueryKeyValueTensor, BiasTensor, RelativePositionBiasTensor, PastKeyTensor, PastValueTensor,
 //              OutputTensor, OutputPresentKeyTensor, OutputPresentValueTensor: FLOAT32, FLOAT16; MaskTensor,
@@ -67,29 +66,10 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 // Data types
-#define FLOAT16 float16_t, asfloat(0xff800000u)
-#define FLOAT32 float, asfloat(0xff800000u)
-#define INT32 int, (-2147483647-1)
-#define UINT32 uint, 0
-#define STORED_OF(stored, lowest) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define LOWEST_OF(stored, lowest) lowest
-#define LOWEST(type) LOWEST_OF(type)
-#define QUERY_STORED STORED(QUERY_TYPE)
-#define KEY_STORED STORED(KEY_TYPE)
-#define VALUE_STORED STORED(VALUE_TYPE)
-#define STACKED_QUERY_KEY_STORED STORED(STACKED_QUERY_KEY_TYPE)
-#define STACKED_KEY_VALUE_STORED STORED(STACKED_KEY_VALUE_TYPE)
-#define STACKED_QUERY_KEY_VALUE_STORED STORED(STACKED_QUERY_KEY_VALUE_TYPE)
-#define BIAS_STORED STORED(BIAS_TYPE)
-#define MASK_STORED STORED(MASK_TYPE)
-#define RELATIVE_POSITION_BIAS_STORED STORED(RELATIVE_POSITION_BIAS_TYPE)
-#define PAST_KEY_STORED STORED(PAST_KEY_TYPE)
-#define PAST_VALUE_STORED STORED(PAST_VALUE_TYPE)
-#define PAST_SEQUENCE_LENGTHS_STORED STORED(PAST_SEQUENCE_LENGTHS_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_PRESENT_KEY_STORED STORED(OUTPUT_PRESENT_KEY_TYPE)
-#define OUTPUT_PRESENT_VALUE_STORED STORED(OUTPUT_PRESENT_VALUE_TYPE)
+#define FLOAT16 float16_t
+#define FLOAT32 float
+#define INT32 int
+#define UINT32 uint
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -118,21 +98,21 @@ typedef uint Scratch;
 #define ScratchWord(position) scratch[position]
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<READ(QUERY_STORED)> queryTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<READ(KEY_STORED)> keyTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<READ(VALUE_STORED)> valueTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_STORED)> stackedQueryKeyTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<READ(STACKED_KEY_VALUE_STORED)> stackedKeyValueTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_VALUE_STORED)> stackedQueryKeyValueTensor : register(t5);
-[[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
-[[vk::binding(7, 0)]] StructuredBuffer<MASK_STORED> maskTensor : register(t7);
-[[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_STORED> relativePositionBiasTensor : register(t8);
-[[vk::binding(9, 0)]] StructuredBuffer<READ(PAST_KEY_STORED)> pastKeyTensor : register(t9);
-[[vk::binding(10, 0)]] StructuredBuffer<READ(PAST_VALUE_STORED)> pastValueTensor : register(t10);
-[[vk::binding(11, 0)]] StructuredBuffer<PAST_SEQUENCE_LENGTHS_STORED> pastSequenceLengthsTensor : register(t11);
-[[vk::binding(12, 0)]] RWStructuredBuffer<WRITTEN(OUTPUT_STORED)> outputTensor : register(u0);
-[[vk::binding(13, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_KEY_STORED)> outputPresentKeyTensor : register(u1);
-[[vk::binding(14, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_VALUE_STORED)> outputPresentValueTensor : register(u2);
+[[vk::binding(0, 0)]] StructuredBuffer<READ(QUERY_TYPE)> queryTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<READ(KEY_TYPE)> keyTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<READ(VALUE_TYPE)> valueTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_TYPE)> stackedQueryKeyTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<READ(STACKED_KEY_VALUE_TYPE)> stackedKeyValueTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_VALUE_TYPE)> stackedQueryKeyValueTensor : register(t5);
+[[vk::binding(6, 0)]] StructuredBuffer<BIAS_TYPE> biasTensor : register(t6);
+[[vk::binding(7, 0)]] StructuredBuffer<MASK_TYPE> maskTensor : register(t7);
+[[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_TYPE> relativePositionBiasTensor : register(t8);
+[[vk::binding(9, 0)]] StructuredBuffer<READ(PAST_KEY_TYPE)> pastKeyTensor : register(t9);
+[[vk::binding(10, 0)]] StructuredBuffer<READ(PAST_VALUE_TYPE)> pastValueTensor : register(t10);
+[[vk::binding(11, 0)]] StructuredBuffer<PAST_SEQUENCE_LENGTHS_TYPE> pastSequenceLengthsTensor : register(t11);
+[[vk::binding(12, 0)]] RWStructuredBuffer<WRITTEN(OUTPUT_TYPE)> outputTensor : register(u0);
+[[vk::binding(13, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_KEY_TYPE)> outputPresentKeyTensor : register(u1);
+[[vk::binding(14, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_VALUE_TYPE)> outputPresentValueTensor : register(u2);
 [[vk::binding(15, 0)]] RWStructuredBuffer<Scratch> scratch : register(u3);
 
 struct Dimension
@@ -163,8 +143,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
@@ -372,7 +351,7 @@ int ReadPastSequenceLengths(List at)
 
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
 }
 
 float ReadOutputPresentKey(List at)
@@ -384,7 +363,7 @@ float ReadOutputPresentKey(List at)
 void WriteOutputPresentKey(List at, float entry)
 {
     outputPresentKeyTensor[OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH)] =
-        (OUTPUT_PRESENT_KEY_STORED)entry;
+        (OUTPUT_PRESENT_KEY_TYPE)entry;
 }
 
 float ReadOutputPresentValue(List at)
@@ -396,7 +375,7 @@ float ReadOutputPresentValue(List at)
 void WriteOutputPresentValue(List at, float entry)
 {
     outputPresentValueTensor[OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH)] =
-        (OUTPUT_PRESENT_VALUE_STORED)entry;
+        (OUTPUT_PRESENT_VALUE_TYPE)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
@@ -732,7 +711,7 @@ bool Counts(List at)
         + Entry(at, 2) || !PAST_SEQUENCE_LENGTHS_PRESENT;
 }
 
-static const float LOWEST = -3.402823466e38f;  // no score is lower, except minus infinity
+static const float LEAST_SCORE = -3.402823466e38f;  // no score is lower, except minus infinity
 
 // e^x, as accurate as the device's exp2; that is enough, since weights are divided by their sum
 #define Weight(x) exp2((x) * 1.442695f)
@@ -770,13 +749,13 @@ void Store(uint row, uint column, uint most, float4 results)
     }
 #elif OUTPUT_IN == 13
     if (count == 4 && position % 4 == 0)
-        outputTensor[position / 4] = (vector<OUTPUT_STORED, 4>)results;
+        outputTensor[position / 4] = (vector<OUTPUT_TYPE, 4>)results;
     else
     {
         [unroll]
         for (uint e = 0; e < 4; e++)
             if (e < count)
-                outputTensor[(position + e) / 4][(position + e) % 4] = (OUTPUT_STORED)results[e];
+                outputTensor[(position + e) / 4][(position + e) % 4] = (OUTPUT_TYPE)results[e];
     }
 #endif
 }
@@ -1696,7 +1675,7 @@ void Attend(uint item, uint thread)
     [unroll]
     for (r = 0; r < OWN_ROWS; r++)
     {
-        shifts[r] = LOWEST;
+        shifts[r] = LEAST_SCORE;
         sums[r] = 0;
     }
 #if COOPERATIVE_MATRIX

@@ -19,7 +19,6 @@
 //              of taps per axis
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 // In passes from 2 on only, where a group computes a tile of the last three dimensions of DIMENSION_ORDER:
 //   TILE_COLUMNS  elements of a tile along the last of them
 //   TILE_ROWS  along the one before
@@ -70,8 +69,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);

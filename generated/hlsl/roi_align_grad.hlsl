@@ -21,7 +21,6 @@
 //              passes 7 OutputGradientTensor, from the terms whose bits are set for all its coordinates
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 // In pass 7 only:
 //   ELEMENTS_PER_THREAD  elements of a thread along dimension 1, which share the terms
 // For each tensor, X being INPUT or INPUT_GRADIENT or ROI or BATCH_INDICES or OUTPUT_GRADIENT or OUTPUT_ROIGRADIENT:
@@ -79,8 +78,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
@@ -739,7 +737,7 @@ float OutputGradientSum(List at)
     {
         List o = oFirst;
         [loop]
-        for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = AdvanceRow(o, oFirst, oLast, oRow))
+        for (bool moreo = true; moreo; moreo = AdvanceRow(o, oFirst, oLast, oRow))
         {
             const int oEnd = RowEnd(oLast, oRow);
             [loop]
@@ -872,7 +870,7 @@ float OutputROIGradientChoice(List at)
         float result = (float)0;
         List p = pFirst;
         [loop]
-        for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
+        for (bool morep = true; morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
         {
             const int pEnd = RowEnd(pLast, pRow);
             [loop]

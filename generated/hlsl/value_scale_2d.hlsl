@@ -14,7 +14,6 @@
 //              0 OutputTensor
 //
 // Macros, which a plan sets (docs/SHADERS.md):
-//
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
@@ -54,8 +53,7 @@ struct Dimension
     uint groupColumns;  // thread groups along x
 };
 
-// n / size for a size of 1 or more, by way of the reciprocal (2^32 - 1) / size rounded down. That is below 2^32 / size
-// by 1 at most, so the estimate falls short of the quotient by at most 1.
+// n / size for a size of 1 or more; `reciprocal` is (2^32 - 1) / size rounded down, so the estimate is 1 short at most
 uint DivideBySize(uint n, uint size, uint reciprocal)
 {
     const uint below = (uint)(((uint64_t)n * reciprocal) >> 32);
