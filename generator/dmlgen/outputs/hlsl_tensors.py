@@ -81,7 +81,7 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> ShaderTens
         types=types,
         bits=tuple(sorted({entry.bits for entry in entries})),
         values=frozenset(hlsl_type(entry).value for entry in entries),
-        is_optional=described.optional or described.count is not None,
+        is_optional=described.optional or member != node.name,  # by number, an array may have fewer
     )
 
 

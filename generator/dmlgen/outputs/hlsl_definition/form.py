@@ -84,7 +84,9 @@ class FormPass:
         return f"PASS < {self.whole[0].number}"
 
 
-def record(number: int, tensors: Mapping[str, ShaderTensor | Kept | None], **more: int) -> Fields:
+def record(
+    number: int, tensors: Mapping[str, ShaderTensor | Kept | None], **more: int | Sequence[str]
+) -> Fields:
     """The record of a pass for its planner, with tensors by role."""
     members = {role: "" if one is None else one.member for role, one in tensors.items()}
     return {"number": number, **members, **more}

@@ -47,7 +47,6 @@ from dmlgen.schedules.vector_axis import VectorAxis
 from dmlgen.text import Text
 
 PASSES: Mapping[type[FastForm], Callable[[ShaderPrinter, Any, int], FormPass]] = {
-    Contraction: contraction_passes,
     Sliding: sliding_pass,
     Rows: rows_pass,
     Elementwise: map_pass,
@@ -97,8 +96,9 @@ class HlslDefinition(WithTensors):
     """A definition as HLSL: what its shader prints, and what planners have of it.
 
     `printer` has printed all values, and has what they need. `form`: a faster way to compute an intermediate
-    tensor, as one of the passes, or after them outputs. `precise_kinds`: bit mask of the activations that
-    must be computed with `precise`.
+    tensor, as one of the passes, or after them outputs. `epilogue`: the passes of that form call no more of
+    the printer's functions than so many, the first ones; None if they may call any. `precise_kinds`: bit mask
+    of the activations that must be computed with `precise`.
     """
 
     operator: str
@@ -108,6 +108,7 @@ class HlslDefinition(WithTensors):
     printer: ShaderPrinter
     passes: tuple[Pass, ...]
     form: FormPass | None
+    epilogue: int | None
     activations: tuple[ActivationText, ...]
     precise_kinds: int
     functions: FunctionTexts  # of the library
@@ -232,9 +233,15 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     assert defines is not None
     taken = frozenset() if functions is None else functions.names
     printer = ShaderPrinter(registry, operator, forms, taken)
+    contraction = printer.form(Contraction)
+    ways: list[FormPass] = []
+    if contraction is not None:  # its epilogue is printed first
+        count = len(in_step(defines.tensors, ())) + len(_together(operator))
+        ways.append(contraction_passes(printer, contraction, count))
+    epilogue = len(printer.texts) if ways else None
     is_alone = printer.form(Rows) is not None or printer.form(Elementwise) is not None
     passes = [] if is_alone else _own_passes(printer, operator, defines)
-    ways = [one.form for one in passes if one.form is not None]
+    ways += (one.form for one in passes if one.form is not None)
     ways += (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
     form = next(iter(ways), None)
     reals = printer.reals
@@ -251,6 +258,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         printer=printer,
         passes=tuple(passes),
         form=form,
+        epilogue=epilogue,
         activations=activations,
         precise_kinds=0 if functions is None else _precise_kinds(activations, functions, reals),
         functions=FunctionTexts() if functions is None else functions.closure(called, types, short, of_short),

@@ -45,15 +45,14 @@ def dimension_of_rows(sizes: Sizes) -> int:
 
 
 def define_tensors(out: Planning, tensors: Tensors, shader: DefinitionShader) -> Lists:
-    """Defines the macros of all tensors and binds their resources; returns the sizes and strides that are
-    constants, as words."""
+    """Defines the types of all tensors that are present and binds their resources; returns the sizes and
+    strides that are constants, as words."""
     lists: Lists = []
     for place, tensor in enumerate(tensors):
-        define_tensor(out, tensor)
-        if shader.optional >> place & 1 == 1 and place != shader.map.over:
-            out.define(f"{tensor.macro}_PRESENT", int(tensor.is_present))
-        if len(shader.passes) > 0:
-            out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
+        if tensor.is_present:
+            define_tensor(out, tensor)
+            if shader.optional >> place & 1 == 1:
+                out.define(f"{tensor.macro}_PRESENT", 1)
         if tensor.is_present and tensor.is_held:
             out.read_write(tensor.buffer)
         if shader.sized >> place & 1 == 1:
@@ -62,6 +61,23 @@ def define_tensors(out: Planning, tensors: Tensors, shader: DefinitionShader) ->
             lists.extend(padded(tensor.strides))
         bind(out, tensor)
     return lists
+
+
+def define_numbers(out: Planning, op: Definition, shader: DefinitionShader, are_shared: bool) -> None:
+    """Defines the numbers of dimensions and of list entries, and bounds: those that a contraction shares with
+    the definition's own passes, or the others."""
+    shared = shader.contraction
+    for place, tensor in enumerate(op.tensors):
+        if len(shader.passes) > 0 and tensor.is_present and (shared.ranks >> place & 1 == 1) == are_shared:
+            out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
+    for place, bound in enumerate(op.bounds):
+        if (shared.bounds >> place & 1 == 1) == are_shared:
+            out.define(f"{shader.bounds[place]}_BOUND", bound)
+    for place, listed in enumerate(op.lists):
+        if (shared.lists >> place & 1 == 1) == are_shared:
+            out.define(f"{shader.lists[place]}_LENGTH", len(listed))
+            if shader.boxes >> place & 1 == 1:
+                out.define(f"{shader.lists[place]}_ROW", dimension_of_rows(listed))
 
 
 def define_activations(out: Planning, op: Definition, shader: DefinitionShader) -> Activations:
@@ -80,25 +96,20 @@ def define_activations(out: Planning, op: Definition, shader: DefinitionShader) 
         words.append(activation.parameter0)
         words.append(activation.parameter1)
         words.append(0)
-    if len(shader.activations) > 0:
-        while len(words) < 4:
-            words.append(0)
+    if len(words) > 0:
         out.define("ACTIVATION_COUNT", len(words) // 4)
         out.define("ACTIVATION_KINDS", kinds)
+    while len(shader.activations) > 0 and len(words) < 4:
+        words.append(0)
     return words
 
 
 def bind_common(out: Planning, op: Definition, tensors: Tensors, shader: DefinitionShader) -> CommonConstants:
-    """Defines the macros and binds the resources of tensors, as shaders have them; returns what depends only
+    """Defines the types and binds the resources of tensors, as shaders have them; returns what depends only
     on the description."""
     lists = define_tensors(out, tensors, shader)
     check_multiples(out, op)
-    for place, bound in enumerate(op.bounds):
-        out.define(f"{shader.bounds[place]}_BOUND", bound)
-    for place, listed in enumerate(op.lists):
-        out.define(f"{shader.lists[place]}_LENGTH", len(listed))
-        if shader.boxes >> place & 1 == 1:
-            out.define(f"{shader.lists[place]}_ROW", dimension_of_rows(listed))
+    for listed in op.lists:
         lists.extend(eight(out, listed))
     for place in shader.divisors:
         lists.extend([reciprocal_of(divisor) for divisor in lists[8 * place : 8 * place + 8]])

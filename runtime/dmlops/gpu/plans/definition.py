@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 from .attention import combining_split, define_attention, words_of_parts
 from .attention_sources import define_access, places_of
-from .common_bindings import bind_common, eight
+from .common_bindings import bind_common, define_numbers, eight
 from .contraction import plan_products
 from .definition_types import ELEMENTS_PER_THREAD, Definition, DefinitionShader, Pass, SeparablePass
 from .gemm_view import Contraction
@@ -76,9 +76,14 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
             if tensor.is_output:
                 check_count(out, tensor.sizes)
     known = bind_common(out, op, op.tensors, shader)
+    define_numbers(out, op, shader, True)
+    is_native = are_native(op.tensors)
+    if is_native and shader.contraction.number != NONE and plan_contraction(out, op, shader, known):
+        return
+    define_numbers(out, op, shader, False)
     if shader.rows.number != NONE:
         plan_rows(out, op, shader, known)
-    elif not are_native(op.tensors) or not plan_faster(out, op, shader, known):
+    elif not is_native or shader.sliding.number == NONE or not plan_pooling(out, op, shader, known):
         plan_passes(out, op, shader, known)
 
 
@@ -89,20 +94,16 @@ def check_count(out: Planning, sizes: Sizes) -> None:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
 
 
-def plan_faster(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> bool:
-    """The passes of a faster form in place of all of the definition's; false if none applies."""
+def plan_contraction(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> bool:
+    """The passes of a contraction in place of all of the definition's; false if those are as good."""
+    if is_double(op.tensors):
+        return False
     one, tensors = shader.contraction, op.tensors
-    if one.number != NONE:
-        if is_double(op.tensors):
-            return False
-        left, right, output = tensors[one.left], tensors[one.right], tensors[one.output]
-        contraction = Contraction(one.number, left, right, output, op.factors, known)
-        if len(op.window.sizes) > 0:
-            return plan_convolutions(out, op, shader, contraction)
-        return plan_products(out, contraction)
-    if shader.sliding.number != NONE:
-        return plan_pooling(out, op, shader, known)
-    return False
+    left, right, output = tensors[one.left], tensors[one.right], tensors[one.output]
+    contraction = Contraction(one.number, left, right, output, op.factors, known)
+    if len(op.window.sizes) > 0:
+        return plan_convolutions(out, op, shader, contraction)
+    return plan_products(out, contraction)
 
 
 def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> None:

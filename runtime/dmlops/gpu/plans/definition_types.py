@@ -59,12 +59,16 @@ class MapPass(NamedTuple):
 
 class ContractionPass(NamedTuple):
     """Pass `number` of the shader, or NONE, computes an output from sums of products; the next one adds up
-    partial sums. Factors and output are tensors by number."""
+    partial sums. Factors and output are tensors by number. `ranks`, `lists` and `bounds` have a bit for each
+    tensor, list and bound whose macros these passes use."""
 
     number: int = NONE
     left: int = NONE
     right: int = NONE
     output: int = NONE
+    ranks: int = 0
+    lists: int = 0
+    bounds: int = 0
 
 
 class SlidingPass(NamedTuple):

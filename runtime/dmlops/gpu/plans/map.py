@@ -6,7 +6,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .common_bindings import bind_common
+from .common_bindings import bind_common, define_numbers
 from .definition_types import Definition, DefinitionShader, MapPass
 from .loops import (
     ELEMENTWISE_BUSY,
@@ -209,6 +209,7 @@ def plan_loops(
     """The dispatch over runs of elements, from an offset in the output on."""
     one = shader.map
     known = bind_common(out, op, typed_tensors(out, op, one, run), shader)
+    define_numbers(out, op, shader, False)
     scalars: Words = list(known.scalars)
     if one.is_placed:
         scalars.append(begin)
