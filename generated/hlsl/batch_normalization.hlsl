@@ -24,11 +24,16 @@
 // For each tensor, X being INPUT or MEAN or VARIANCE or SCALE or BIAS or OUTPUT:
 //   X_TYPE     its data type. InputTensor, MeanTensor, VarianceTensor, ScaleTensor, BiasTensor, OutputTensor: FLOAT32,
 //              FLOAT16
-//   ACTIVATION_COUNT  fused activations, at least 1
+//   ACTIVATION_COUNT  fused activations, if there are any
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
+
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1  // which does nothing
+#define ACTIVATION_KINDS 0
+#endif
 
 // Data types
 #define FLOAT16 float16_t

@@ -30,18 +30,26 @@
 // For each tensor, X being INPUT or SCALE or BIAS or FUSED_ADD or OUTPUT or OUTPUT_MEAN or OUTPUT_VARIANCE:
 //   X_TYPE     its data type. InputTensor, ScaleTensor, BiasTensor, FusedAddTensor, OutputTensor, OutputMeanTensor,
 //              OutputVarianceTensor: FLOAT32, FLOAT16
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
-//   ACTIVATION_COUNT  fused activations, at least 1
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
+//   ACTIVATION_COUNT  fused activations, if there are any
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
 
+#ifndef FUSED_ADD_PRESENT
+#define FUSED_ADD_PRESENT 0
+#define FUSED_ADD_TYPE FLOAT32
+#endif
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1  // which does nothing
+#define ACTIVATION_KINDS 0
+#endif
+
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
-#define UINT32 uint
 
 typedef vector<INPUT_TYPE, INPUT_VECTOR> InputElements;
 typedef vector<SCALE_TYPE, SCALE_VECTOR> ScaleElements;

@@ -72,13 +72,13 @@
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_TYPE     its data type. InputTensor, FilterTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   ACTIVATION_COUNT  fused activations, at least 1
+//   ACTIVATION_COUNT  fused activations, if there are any
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -87,10 +87,19 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#ifndef BIAS_PRESENT
+#define BIAS_PRESENT 0
+#define BIAS_TYPE FLOAT32
+#define BIAS_SIZES_LENGTH 0
+#endif
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1  // which does nothing
+#define ACTIVATION_KINDS 0
+#endif
+
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
-#define UINT32 uint
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -618,12 +627,6 @@ float Tanh(float x)
 }
 
 float LoadInput(uint offset) { return (float)inputTensor[offset]; }
-float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
-
-float ReadFilter(List at)
-{
-    return (float)filterTensor[ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH)];
-}
 
 float ReadBias(List at)
 {
@@ -730,6 +733,26 @@ bool InOutputPaddingAny(List at)
 }
 
 bool InOutputPadding(List at) { return PADS_OUTPUT_BOUND && InOutputPaddingAny(at); }
+
+List PickList(int d, int i)
+{
+    List result = (List)0;
+    result.length = BIAS_SIZES_LENGTH;
+    [unroll]
+    for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
+        result.entries[e] = e == d && ENTRY_OF(biasSizes, BIAS_SIZES_LENGTH, e) != 1 ? i : 0;
+    return result;
+}
+
+float Pick(int d, int i) { return ReadBias(PickList(d, i)); }
+
+#if PASS < 1
+float ReadFilter(List at)
+{
+    return (float)filterTensor[ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH)];
+}
+
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
 
 List Channel(List at)
 {
@@ -845,18 +868,7 @@ float OutputChoice(List at)
         return 0.0f;
     return Total(at);
 }
-
-List PickList(int d, int i)
-{
-    List result = (List)0;
-    result.length = BIAS_SIZES_LENGTH;
-    [unroll]
-    for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(biasSizes, BIAS_SIZES_LENGTH, e) != 1 ? i : 0;
-    return result;
-}
-
-float Pick(int d, int i) { return ReadBias(PickList(d, i)); }
+#endif
 
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)

@@ -77,8 +77,8 @@
 //   X_TYPE     its data type. OutputTensor: INT32; InputTensor, InputZeroPointTensor, FilterTensor,
 //              FilterZeroPointTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -90,11 +90,21 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#ifndef INPUT_ZERO_POINT_PRESENT
+#define INPUT_ZERO_POINT_PRESENT 0
+#define INPUT_ZERO_POINT_TYPE INT8
+#define INPUT_ZERO_POINT_SIZES_LENGTH 0
+#endif
+#ifndef FILTER_ZERO_POINT_PRESENT
+#define FILTER_ZERO_POINT_PRESENT 0
+#define FILTER_ZERO_POINT_TYPE INT8
+#define FILTER_ZERO_POINT_SIZES_LENGTH 0
+#endif
+
 // Data types
 #define INT8 uint, 8, int
 #define INT32 int, 32, int
 #define UINT8 uint, 8, uint
-#define UINT32 uint, 32, uint
 #define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
 #define BITS_OF(stored, bits, value) bits
@@ -206,8 +216,8 @@ struct WindowAxis
     Dimension sizes[RANK];  // of the output, in blocks
     WindowAxis windowAxes[WINDOW_RANK];
     int4 inputSizes[2], inputStrides[2], inputZeroPointSizes[2], inputZeroPointStrides[2], filterSizes[2],
-        filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2], outputStrides[2], groupCount[2],
-        groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
+        filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2], outputStrides[2], number[2],
+        groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2],
         groupCountReciprocals[2];
     int channelAxis, inputs;
     uint count;  // blocks
@@ -221,8 +231,8 @@ struct WindowAxis
     int4 leftSteps[2], rightSteps[2];
     WindowAxis windowAxes[WINDOW_RANK];
     int4 inputSizes[2], inputStrides[2], inputZeroPointSizes[2], inputZeroPointStrides[2], filterSizes[2],
-        filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2], outputStrides[2], groupCount[2],
-        groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
+        filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2], outputStrides[2], number[2],
+        groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2],
         groupCountReciprocals[2];
     int channelAxis, inputs;
     uint matrices, matrixRows, matrixColumns;
@@ -239,8 +249,8 @@ struct WindowAxis
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2], inputStrides[2], inputZeroPointSizes[2], inputZeroPointStrides[2], filterSizes[2],
-        filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2], outputStrides[2], groupCount[2],
-        groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
+        filterStrides[2], filterZeroPointSizes[2], filterZeroPointStrides[2], outputStrides[2], number[2],
+        groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2],
         groupCountReciprocals[2];
     int channelAxis, inputs;
     uint count;  // elements to write
@@ -395,7 +405,6 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
@@ -415,10 +424,6 @@ FILTER_VALUE LoadFilter(uint offset)
     const uint perWord = 32 / FILTER_BITS;
     const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
     return (FILTER_VALUE)above >> (32 - FILTER_BITS);
-}
-FILTER_VALUE ReadFilter(List at)
-{
-    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
@@ -441,6 +446,25 @@ void WriteOutput(List at, int entry)
 {
     outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
+
+List OutputList(List at)
+{
+    List result = (List)0;
+    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
+        result.entries[v2] = v2 == min(FILTER_ZERO_POINT_SIZES_LENGTH - 1, 1)
+            && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, v2) != 1 ? Entry(at, 1) : 0;
+    return result;
+}
+
+#if PASS < 1
+FILTER_VALUE ReadFilter(List at)
+{
+    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
+}
+
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 List Channel(List at)
 {
@@ -542,17 +566,7 @@ int64_t Exact(List at)
     }
     return result;
 }
-
-List OutputList(List at)
-{
-    List result = (List)0;
-    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
-        result.entries[v2] = v2 == min(FILTER_ZERO_POINT_SIZES_LENGTH - 1, 1)
-            && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, v2) != 1 ? Entry(at, 1) : 0;
-    return result;
-}
+#endif
 
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)

@@ -19,8 +19,8 @@
 //   X_TYPE     its data type. OutputTensor: FLOAT32, FLOAT16; QuantizationTensors[0], QuantizationTensors[1]: FLOAT32,
 //              FLOAT16, INT8, INT4, UINT8, UINT4; InputTensor: INT8, INT4, UINT8, UINT4
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
@@ -32,6 +32,17 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#ifndef QUANTIZATION0_PRESENT
+#define QUANTIZATION0_PRESENT 0
+#define QUANTIZATION0_TYPE FLOAT32
+#define QUANTIZATION0_SIZES_LENGTH 0
+#endif
+#ifndef QUANTIZATION1_PRESENT
+#define QUANTIZATION1_PRESENT 0
+#define QUANTIZATION1_TYPE FLOAT32
+#define QUANTIZATION1_SIZES_LENGTH 0
+#endif
+
 // Data types
 #define FLOAT16 float16_t, 16, float
 #define FLOAT32 float, 32, float
@@ -39,7 +50,6 @@
 #define INT8 uint, 8, int
 #define UINT4 uint, 4, uint
 #define UINT8 uint, 8, uint
-#define UINT32 uint, 32, uint
 #define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
 #define BITS_OF(stored, bits, value) bits

@@ -24,11 +24,16 @@
 //   RANK       dimensions after merging, 1 or more
 // For each tensor, X being A or B or OUTPUT:
 //   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16
-//   ACTIVATION_COUNT  fused activations, at least 1
+//   ACTIVATION_COUNT  fused activations, if there are any
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
+
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1  // which does nothing
+#define ACTIVATION_KINDS 0
+#endif
 
 // Data types
 #define FLOAT16 float16_t, 11

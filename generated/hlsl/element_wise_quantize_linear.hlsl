@@ -26,11 +26,16 @@
 // For each tensor, X being INPUT or SCALE or ZERO_POINT or OUTPUT:
 //   X_TYPE     its data type. ScaleTensor: FLOAT32, FLOAT16; InputTensor: FLOAT32, FLOAT16, INT32; ZeroPointTensor,
 //              OutputTensor: INT8, UINT8
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
+
+#ifndef ZERO_POINT_PRESENT
+#define ZERO_POINT_PRESENT 0
+#define ZERO_POINT_TYPE INT8
+#endif
 
 // Data types
 #define FLOAT16 float16_t, 16, float, asfloat(0xff800000u), asfloat(0x7f800000u)

@@ -27,11 +27,24 @@
 // OUTPUT_ZERO_POINT or OUTPUT:
 //   X_TYPE     its data type. AScaleTensor, BScaleTensor, OutputScaleTensor: FLOAT32; ATensor, AZeroPointTensor,
 //              BTensor, BZeroPointTensor, OutputZeroPointTensor, OutputTensor: INT8, UINT8
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
+
+#ifndef AZERO_POINT_PRESENT
+#define AZERO_POINT_PRESENT 0
+#define AZERO_POINT_TYPE INT8
+#endif
+#ifndef BZERO_POINT_PRESENT
+#define BZERO_POINT_PRESENT 0
+#define BZERO_POINT_TYPE INT8
+#endif
+#ifndef OUTPUT_ZERO_POINT_PRESENT
+#define OUTPUT_ZERO_POINT_PRESENT 0
+#define OUTPUT_ZERO_POINT_TYPE INT8
+#endif
 
 // Data types
 #define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)

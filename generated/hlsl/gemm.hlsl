@@ -48,12 +48,12 @@
 // For each tensor, X being A or B or C or OUTPUT:
 //   X_TYPE     its data type. ATensor, BTensor, CTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   ACTIVATION_COUNT  fused activations, at least 1
+//   ACTIVATION_COUNT  fused activations, if there are any
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -62,10 +62,19 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#ifndef C_PRESENT
+#define C_PRESENT 0
+#define C_TYPE FLOAT32
+#define C_SIZES_LENGTH 0
+#endif
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1  // which does nothing
+#define ACTIVATION_KINDS 0
+#endif
+
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
-#define UINT32 uint
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -165,9 +174,8 @@ struct Dimension
     Dimension walk[3];  // tiles of a matrix, matrices, and tiles across a matrix
     int4 leftSteps[2], rightSteps[2], aSizes[2], aStrides[2], bSizes[2], bStrides[2], cSizes[2], cStrides[2],
         outputStrides[2], activations[ACTIVATION_COUNT];
-    float alpha;
+    float alpha, beta;
     int r, r2, k2;
-    float beta;
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -184,9 +192,8 @@ struct Dimension
     int4 aSizes[2], aStrides[2], bSizes[2], bStrides[2], cSizes[2], cStrides[2], outputStrides[2], keptProductSizes[2],
         activations[ACTIVATION_COUNT];
     int keptProductFirst;
-    float alpha;
+    float alpha, beta;
     int r, r2, k2;
-    float beta;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -506,10 +513,6 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-float ReadA(List at) { return (float)aTensor[ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)]; }
-
-float ReadB(List at) { return (float)bTensor[ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)]; }
-
 float ReadC(List at)
 {
     return C_PRESENT ? (float)cTensor[ClampedOffset(at, cSizes, cStrides, C_SIZES_LENGTH)] : (float)0;
@@ -522,22 +525,6 @@ void WriteOutput(List at, float entry)
 {
     outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
 }
-#if PASS < 2
-
-// Entry `number` of an intermediate tensor whose first word is `first`
-float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
-
-float ReadKeptProduct(List at)
-{
-    return LoadReal(keptProductFirst, ClampedIndex(at, keptProductSizes, KEPT_PRODUCT_SIZES_LENGTH));
-}
-
-void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
-
-void WriteKeptProduct(uint number, float entry) { StoreReal(keptProductFirst, number, entry); }
-#else  // for functions that are never called there
-float ReadKeptProduct(List at) { return (float)0; }
-#endif
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.
@@ -620,6 +607,23 @@ float Activate(float input, int number)
     return input;
 }
 
+#if PASS < 2
+float ReadA(List at) { return (float)aTensor[ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)]; }
+
+float ReadB(List at) { return (float)bTensor[ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)]; }
+
+// Entry `number` of an intermediate tensor whose first word is `first`
+float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
+
+float ReadKeptProduct(List at)
+{
+    return LoadReal(keptProductFirst, ClampedIndex(at, keptProductSizes, KEPT_PRODUCT_SIZES_LENGTH));
+}
+
+void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
+
+void WriteKeptProduct(uint number, float entry) { StoreReal(keptProductFirst, number, entry); }
+
 List AChoice(List at, int k)
 {
     if (IS_NONE_BOUND)
@@ -646,6 +650,7 @@ float ProductSum(List at)
         result += A(at, k) * B(at, k);
     return result;
 }
+#endif
 
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)

@@ -39,12 +39,12 @@
 //   X_TYPE     its data type. InputTensor, WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor,
 //              OutputSequenceTensor, OutputSingleTensor: FLOAT32, FLOAT16; SequenceLengthsTensor: UINT32
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   ACTIVATION_COUNT  fused activations, at least 1
+//   ACTIVATION_COUNT  fused activations, if there are any
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -52,6 +52,36 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#ifndef BIAS_PRESENT
+#define BIAS_PRESENT 0
+#define BIAS_TYPE FLOAT32
+#define BIAS_SIZES_LENGTH 0
+#endif
+#ifndef HIDDEN_INIT_PRESENT
+#define HIDDEN_INIT_PRESENT 0
+#define HIDDEN_INIT_TYPE FLOAT32
+#define HIDDEN_INIT_SIZES_LENGTH 0
+#endif
+#ifndef SEQUENCE_LENGTHS_PRESENT
+#define SEQUENCE_LENGTHS_PRESENT 0
+#define SEQUENCE_LENGTHS_TYPE UINT32
+#define SEQUENCE_LENGTHS_SIZES_LENGTH 0
+#endif
+#ifndef OUTPUT_SEQUENCE_PRESENT
+#define OUTPUT_SEQUENCE_PRESENT 0
+#define OUTPUT_SEQUENCE_TYPE FLOAT32
+#define OUTPUT_SEQUENCE_SIZES_LENGTH 0
+#endif
+#ifndef OUTPUT_SINGLE_PRESENT
+#define OUTPUT_SINGLE_PRESENT 0
+#define OUTPUT_SINGLE_TYPE FLOAT32
+#define OUTPUT_SINGLE_SIZES_LENGTH 0
+#endif
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1  // which does nothing
+#define ACTIVATION_KINDS 0
+#endif
 
 // Data types
 #define FLOAT16 float16_t

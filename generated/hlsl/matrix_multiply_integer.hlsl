@@ -41,8 +41,8 @@
 // For each tensor, X being A or AZERO_POINT or B or BZERO_POINT or OUTPUT:
 //   X_TYPE     its data type. OutputTensor: INT32; ATensor, AZeroPointTensor, BTensor, BZeroPointTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -51,11 +51,21 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#ifndef AZERO_POINT_PRESENT
+#define AZERO_POINT_PRESENT 0
+#define AZERO_POINT_TYPE INT8
+#define AZERO_POINT_SIZES_LENGTH 0
+#endif
+#ifndef BZERO_POINT_PRESENT
+#define BZERO_POINT_PRESENT 0
+#define BZERO_POINT_TYPE INT8
+#define BZERO_POINT_SIZES_LENGTH 0
+#endif
+
 // Data types
 #define INT8 uint, 8, int
 #define INT32 int, 32, int
 #define UINT8 uint, 8, uint
-#define UINT32 uint, 32, uint
 #define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
 #define BITS_OF(stored, bits, value) bits
@@ -246,7 +256,6 @@ A_VALUE LoadA(uint offset)
     const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
 }
-A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
@@ -267,7 +276,6 @@ B_VALUE LoadB(uint offset)
     const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
 }
-B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
@@ -289,6 +297,33 @@ void WriteOutput(List at, int entry)
 {
     outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
+
+List OutputList(List at)
+{
+    List result = (List)0;
+    result.length = AZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
+        result.entries[v1] = v1 == max(AZERO_POINT_SIZES_LENGTH - 2, 0)
+            && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
+    return result;
+}
+
+List OutputList2(List at)
+{
+    List result = (List)0;
+    result.length = BZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int v1 = 0; v1 < BZERO_POINT_SIZES_LENGTH; v1++)
+        result.entries[v1] = v1 == BZERO_POINT_SIZES_LENGTH - 1
+            && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
+    return result;
+}
+
+#if PASS < 1
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
+
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
 int I(List at) { return Entry(at, r2); }
 
@@ -350,28 +385,7 @@ int64_t Exact(List at)
         result += Left(at, k) * Right(at, k);
     return result;
 }
-
-List OutputList(List at)
-{
-    List result = (List)0;
-    result.length = AZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == max(AZERO_POINT_SIZES_LENGTH - 2, 0)
-            && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
-    return result;
-}
-
-List OutputList2(List at)
-{
-    List result = (List)0;
-    result.length = BZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int v1 = 0; v1 < BZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == BZERO_POINT_SIZES_LENGTH - 1
-            && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
-    return result;
-}
+#endif
 
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)

@@ -42,8 +42,8 @@
 //   X_TYPE     its data type. AScaleTensor, BScaleTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16; ATensor,
 //              AZeroPointTensor, BTensor, BZeroPointTensor: INT32, INT16, INT8, UINT32, UINT16, UINT8
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
@@ -53,6 +53,22 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#ifndef AZERO_POINT_PRESENT
+#define AZERO_POINT_PRESENT 0
+#define AZERO_POINT_TYPE INT32
+#define AZERO_POINT_SIZES_LENGTH 0
+#endif
+#ifndef BZERO_POINT_PRESENT
+#define BZERO_POINT_PRESENT 0
+#define BZERO_POINT_TYPE INT32
+#define BZERO_POINT_SIZES_LENGTH 0
+#endif
+#ifndef BIAS_PRESENT
+#define BIAS_PRESENT 0
+#define BIAS_TYPE FLOAT32
+#define BIAS_SIZES_LENGTH 0
+#endif
 
 // Data types
 #define FLOAT16 float16_t, 16, float
@@ -161,7 +177,7 @@ struct Dimension
     int4 leftSteps[2], rightSteps[2], aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2],
         aZeroPointStrides[2], bSizes[2], bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2],
         bZeroPointStrides[2], biasSizes[2], biasStrides[2], outputStrides[2];
-    int r2, rowAxis2, r3, columnAxis2, k2;
+    int r2, r3, rowAxis2, columnAxis2, k2;
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -178,7 +194,7 @@ struct Dimension
     int4 aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2],
         bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2], bZeroPointStrides[2], biasSizes[2],
         biasStrides[2], outputStrides[2];
-    int r2, rowAxis2, r3, columnAxis2, k2;
+    int r2, r3, rowAxis2, columnAxis2, k2;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -306,7 +322,6 @@ A_VALUE LoadA(uint offset)
     return (A_VALUE)aTensor[offset];
 #endif
 }
-A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
 
 float ReadAScale(List at)
 {
@@ -340,7 +355,6 @@ B_VALUE LoadB(uint offset)
     return (B_VALUE)bTensor[offset];
 #endif
 }
-B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
 float ReadBScale(List at)
 {
@@ -377,68 +391,9 @@ void WriteOutput(List at, float entry)
     outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
-int I(List at) { return Entry(at, r3); }
+int I(List at) { return Entry(at, r2); }
 
 List PickList(int d, int i)
-{
-    List result = (List)0;
-    result.length = AZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
-    return result;
-}
-
-int64_t Pick(int d, int i) { return (int64_t)ReadAZeroPoint(PickList(d, i)); }
-
-int64_t Zero(int d, int i)
-{
-    if (AZERO_POINT_PRESENT)
-        return Pick(d, i);
-    return 0;
-}
-
-int64_t Left(List at, int k)
-{
-    return (int64_t)ReadA(Join(Part(at, 0, r2), ListOf(int4(k, 0, 0, 0), 0, 1))) - Zero(rowAxis2, I(at));
-}
-
-int J(List at) { return Entry(at, r2); }
-
-List PickList2(int d, int i)
-{
-    List result = (List)0;
-    result.length = BZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
-    return result;
-}
-
-int64_t ZeroPick(int d, int i) { return (int64_t)ReadBZeroPoint(PickList2(d, i)); }
-
-int64_t RightZero(int d, int i)
-{
-    if (BZERO_POINT_PRESENT)
-        return ZeroPick(d, i);
-    return 0;
-}
-
-int64_t Right(List at, int k)
-{
-    return (int64_t)ReadB(Join(Part(at, 0, r3), ListOf(int4(k, J(at), 0, 0), 0, 2))) - RightZero(columnAxis2, J(at));
-}
-
-float OutputSum(List at)
-{
-    float result = (float)0;
-    [loop]
-    for (int k = 0; k < k2; k++)
-        result += Convert(Left(at, k), (float)0) * Convert(Right(at, k), (float)0);
-    return result;
-}
-
-List PickList3(int d, int i)
 {
     List result = (List)0;
     result.length = ASCALE_SIZES_LENGTH;
@@ -448,9 +403,11 @@ List PickList3(int d, int i)
     return result;
 }
 
-float FactorPick(int d, int i) { return ReadAScale(PickList3(d, i)); }
+float Pick(int d, int i) { return ReadAScale(PickList(d, i)); }
 
-List PickList4(int d, int i)
+int J(List at) { return Entry(at, r3); }
+
+List PickList2(int d, int i)
 {
     List result = (List)0;
     result.length = BSCALE_SIZES_LENGTH;
@@ -460,9 +417,9 @@ List PickList4(int d, int i)
     return result;
 }
 
-float FactorPick2(int d, int i) { return ReadBScale(PickList4(d, i)); }
+float FactorPick(int d, int i) { return ReadBScale(PickList2(d, i)); }
 
-float Factor(List at) { return FactorPick(ROW_AXIS_BOUND, I(at)) * FactorPick2(COLUMN_AXIS_BOUND, J(at)); }
+float Factor(List at) { return Pick(ROW_AXIS_BOUND, I(at)) * FactorPick(COLUMN_AXIS_BOUND, J(at)); }
 
 List OutputList(List at)
 {
@@ -485,6 +442,69 @@ List OutputList2(List at)
             && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
     return result;
 }
+
+#if PASS < 1
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
+
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
+
+List PickList3(int d, int i)
+{
+    List result = (List)0;
+    result.length = AZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    return result;
+}
+
+int64_t ZeroPick(int d, int i) { return (int64_t)ReadAZeroPoint(PickList3(d, i)); }
+
+int64_t Zero(int d, int i)
+{
+    if (AZERO_POINT_PRESENT)
+        return ZeroPick(d, i);
+    return 0;
+}
+
+int64_t Left(List at, int k)
+{
+    return (int64_t)ReadA(Join(Part(at, 0, r3), ListOf(int4(k, 0, 0, 0), 0, 1))) - Zero(rowAxis2, I(at));
+}
+
+List PickList4(int d, int i)
+{
+    List result = (List)0;
+    result.length = BZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    return result;
+}
+
+int64_t ZeroPick2(int d, int i) { return (int64_t)ReadBZeroPoint(PickList4(d, i)); }
+
+int64_t RightZero(int d, int i)
+{
+    if (BZERO_POINT_PRESENT)
+        return ZeroPick2(d, i);
+    return 0;
+}
+
+int64_t Right(List at, int k)
+{
+    return (int64_t)ReadB(Join(Part(at, 0, r2), ListOf(int4(k, J(at), 0, 0), 0, 2))) - RightZero(columnAxis2, J(at));
+}
+
+float OutputSum(List at)
+{
+    float result = (float)0;
+    [loop]
+    for (int k = 0; k < k2; k++)
+        result += Convert(Left(at, k), (float)0) * Convert(Right(at, k), (float)0);
+    return result;
+}
+#endif
 
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)

@@ -41,6 +41,8 @@
 //   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
 //              UINT16, UINT8; OutputIndicesTensor: UINT64, UINT32
 //   X_SIZES_LENGTH  its dimensions
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -51,6 +53,12 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#ifndef OUTPUT_INDICES_PRESENT
+#define OUTPUT_INDICES_PRESENT 0
+#define OUTPUT_INDICES_TYPE UINT32
+#define OUTPUT_INDICES_SIZES_LENGTH 0
+#endif
 
 // Data types
 #define FLOAT16 float16_t, 16, float, asfloat(0xff800000u)

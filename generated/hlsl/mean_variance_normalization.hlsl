@@ -29,20 +29,32 @@
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
 //   X_TYPE     its data type. InputTensor, ScaleTensor, BiasTensor, OutputTensor: FLOAT32, FLOAT16
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   ACTIVATION_COUNT  fused activations, at least 1
+//   ACTIVATION_COUNT  fused activations, if there are any
 //   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
 
+#ifndef SCALE_PRESENT
+#define SCALE_PRESENT 0
+#define SCALE_TYPE FLOAT32
+#endif
+#ifndef BIAS_PRESENT
+#define BIAS_PRESENT 0
+#define BIAS_TYPE FLOAT32
+#endif
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1  // which does nothing
+#define ACTIVATION_KINDS 0
+#endif
+
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
-#define UINT32 uint
 
 typedef vector<INPUT_TYPE, INPUT_VECTOR> InputElements;
 typedef vector<SCALE_TYPE, SCALE_VECTOR> ScaleElements;

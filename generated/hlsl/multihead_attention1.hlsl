@@ -53,8 +53,8 @@
 //              OutputTensor, OutputPresentKeyTensor, OutputPresentValueTensor: FLOAT32, FLOAT16; MaskTensor,
 //              PastSequenceLengthsTensor: INT32
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
@@ -65,11 +65,81 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#ifndef QUERY_PRESENT
+#define QUERY_PRESENT 0
+#define QUERY_TYPE FLOAT32
+#define QUERY_SIZES_LENGTH 0
+#endif
+#ifndef KEY_PRESENT
+#define KEY_PRESENT 0
+#define KEY_TYPE FLOAT32
+#define KEY_SIZES_LENGTH 0
+#endif
+#ifndef VALUE_PRESENT
+#define VALUE_PRESENT 0
+#define VALUE_TYPE FLOAT32
+#define VALUE_SIZES_LENGTH 0
+#endif
+#ifndef STACKED_QUERY_KEY_PRESENT
+#define STACKED_QUERY_KEY_PRESENT 0
+#define STACKED_QUERY_KEY_TYPE FLOAT32
+#define STACKED_QUERY_KEY_SIZES_LENGTH 0
+#endif
+#ifndef STACKED_KEY_VALUE_PRESENT
+#define STACKED_KEY_VALUE_PRESENT 0
+#define STACKED_KEY_VALUE_TYPE FLOAT32
+#define STACKED_KEY_VALUE_SIZES_LENGTH 0
+#endif
+#ifndef STACKED_QUERY_KEY_VALUE_PRESENT
+#define STACKED_QUERY_KEY_VALUE_PRESENT 0
+#define STACKED_QUERY_KEY_VALUE_TYPE FLOAT32
+#define STACKED_QUERY_KEY_VALUE_SIZES_LENGTH 0
+#endif
+#ifndef BIAS_PRESENT
+#define BIAS_PRESENT 0
+#define BIAS_TYPE FLOAT32
+#define BIAS_SIZES_LENGTH 0
+#endif
+#ifndef MASK_PRESENT
+#define MASK_PRESENT 0
+#define MASK_TYPE INT32
+#define MASK_SIZES_LENGTH 0
+#endif
+#ifndef RELATIVE_POSITION_BIAS_PRESENT
+#define RELATIVE_POSITION_BIAS_PRESENT 0
+#define RELATIVE_POSITION_BIAS_TYPE FLOAT32
+#define RELATIVE_POSITION_BIAS_SIZES_LENGTH 0
+#endif
+#ifndef PAST_KEY_PRESENT
+#define PAST_KEY_PRESENT 0
+#define PAST_KEY_TYPE FLOAT32
+#define PAST_KEY_SIZES_LENGTH 0
+#endif
+#ifndef PAST_VALUE_PRESENT
+#define PAST_VALUE_PRESENT 0
+#define PAST_VALUE_TYPE FLOAT32
+#define PAST_VALUE_SIZES_LENGTH 0
+#endif
+#ifndef PAST_SEQUENCE_LENGTHS_PRESENT
+#define PAST_SEQUENCE_LENGTHS_PRESENT 0
+#define PAST_SEQUENCE_LENGTHS_TYPE INT32
+#define PAST_SEQUENCE_LENGTHS_SIZES_LENGTH 0
+#endif
+#ifndef OUTPUT_PRESENT_KEY_PRESENT
+#define OUTPUT_PRESENT_KEY_PRESENT 0
+#define OUTPUT_PRESENT_KEY_TYPE FLOAT32
+#define OUTPUT_PRESENT_KEY_SIZES_LENGTH 0
+#endif
+#ifndef OUTPUT_PRESENT_VALUE_PRESENT
+#define OUTPUT_PRESENT_VALUE_PRESENT 0
+#define OUTPUT_PRESENT_VALUE_TYPE FLOAT32
+#define OUTPUT_PRESENT_VALUE_SIZES_LENGTH 0
+#endif
+
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INT32 int
-#define UINT32 uint
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX

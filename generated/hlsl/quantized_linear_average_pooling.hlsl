@@ -40,8 +40,8 @@
 //   X_TYPE     its data type. InputScaleTensor, OutputScaleTensor: FLOAT32; InputTensor, InputZeroPointTensor,
 //              OutputZeroPointTensor, OutputTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -53,11 +53,21 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#ifndef INPUT_ZERO_POINT_PRESENT
+#define INPUT_ZERO_POINT_PRESENT 0
+#define INPUT_ZERO_POINT_TYPE INT8
+#define INPUT_ZERO_POINT_SIZES_LENGTH 0
+#endif
+#ifndef OUTPUT_ZERO_POINT_PRESENT
+#define OUTPUT_ZERO_POINT_PRESENT 0
+#define OUTPUT_ZERO_POINT_TYPE INT8
+#define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
+#endif
+
 // Data types
 #define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define INT8 uint, 8, int, (-127-1), 127
 #define UINT8 uint, 8, uint, 0, 255
-#define UINT32 uint, 32, uint, 0, 4294967295u
 #define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
 #define BITS_OF(stored, bits, value, lowest, highest) bits

@@ -79,8 +79,8 @@
 //              InputTensor, InputZeroPointTensor, FilterTensor, FilterZeroPointTensor, OutputZeroPointTensor,
 //              OutputTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -92,12 +92,32 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#ifndef INPUT_ZERO_POINT_PRESENT
+#define INPUT_ZERO_POINT_PRESENT 0
+#define INPUT_ZERO_POINT_TYPE INT8
+#define INPUT_ZERO_POINT_SIZES_LENGTH 0
+#endif
+#ifndef FILTER_ZERO_POINT_PRESENT
+#define FILTER_ZERO_POINT_PRESENT 0
+#define FILTER_ZERO_POINT_TYPE INT8
+#define FILTER_ZERO_POINT_SIZES_LENGTH 0
+#endif
+#ifndef BIAS_PRESENT
+#define BIAS_PRESENT 0
+#define BIAS_TYPE INT32
+#define BIAS_SIZES_LENGTH 0
+#endif
+#ifndef OUTPUT_ZERO_POINT_PRESENT
+#define OUTPUT_ZERO_POINT_PRESENT 0
+#define OUTPUT_ZERO_POINT_TYPE INT8
+#define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
+#endif
+
 // Data types
 #define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define INT8 uint, 8, int, (-127-1), 127
 #define INT32 int, 32, int, (-2147483647-1), 2147483647
 #define UINT8 uint, 8, uint, 0, 255
-#define UINT32 uint, 32, uint, 0, 4294967295u
 #define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
 #define BITS_OF(stored, bits, value, lowest, highest) bits
@@ -231,8 +251,8 @@ struct WindowAxis
     int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
         inputZeroPointStrides[2], filterSizes[2], filterStrides[2], filterScaleSizes[2], filterScaleStrides[2],
         filterZeroPointSizes[2], filterZeroPointStrides[2], biasSizes[2], biasStrides[2], outputScaleSizes[2],
-        outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], groupCount[2],
-        groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
+        outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], number[2],
+        groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2],
         groupCountReciprocals[2];
     int channelAxis2, inputs;
     uint count;  // blocks
@@ -248,8 +268,8 @@ struct WindowAxis
     int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
         inputZeroPointStrides[2], filterSizes[2], filterStrides[2], filterScaleSizes[2], filterScaleStrides[2],
         filterZeroPointSizes[2], filterZeroPointStrides[2], biasSizes[2], biasStrides[2], outputScaleSizes[2],
-        outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], groupCount[2],
-        groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
+        outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], number[2],
+        groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2],
         groupCountReciprocals[2];
     int channelAxis2, inputs;
     uint matrices, matrixRows, matrixColumns;
@@ -268,8 +288,8 @@ struct WindowAxis
     int4 inputSizes[2], inputStrides[2], inputScaleSizes[2], inputScaleStrides[2], inputZeroPointSizes[2],
         inputZeroPointStrides[2], filterSizes[2], filterStrides[2], filterScaleSizes[2], filterScaleStrides[2],
         filterZeroPointSizes[2], filterZeroPointStrides[2], biasSizes[2], biasStrides[2], outputScaleSizes[2],
-        outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], groupCount[2],
-        groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2], number[2],
+        outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2], number[2],
+        groupCount[2], groupCount2[2], strides[2], dilations[2], startPadding[2], inputSizes2[2], window[2],
         groupCountReciprocals[2];
     int channelAxis2, inputs;
     uint count;  // elements to write
@@ -602,7 +622,6 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
     return (INPUT_VALUE)above >> (32 - INPUT_BITS);
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
 float ReadInputScale(List at)
 {
@@ -627,10 +646,6 @@ FILTER_VALUE LoadFilter(uint offset)
     const uint perWord = 32 / FILTER_BITS;
     const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
     return (FILTER_VALUE)above >> (32 - FILTER_BITS);
-}
-FILTER_VALUE ReadFilter(List at)
-{
-    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
 }
 
 float ReadFilterScale(List at)
@@ -691,6 +706,104 @@ void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputS
 
 OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
+List PickList(int d, int i)
+{
+    List result = (List)0;
+    result.length = BIAS_SIZES_LENGTH;
+    [unroll]
+    for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
+        result.entries[e] = e == d && ENTRY_OF(biasSizes, BIAS_SIZES_LENGTH, e) != 1 ? i : 0;
+    return result;
+}
+
+int Pick(int d, int i) { return ReadBias(PickList(d, i)); }
+
+int Zero(int d, int i)
+{
+    if (BIAS_PRESENT)
+        return Pick(d, i);
+    return 0;
+}
+
+List PickList2(int d, int i)
+{
+    List result = (List)0;
+    result.length = INPUT_SCALE_SIZES_LENGTH;
+    [unroll]
+    for (int e = 0; e < INPUT_SCALE_SIZES_LENGTH; e++)
+        result.entries[e] = e == d && ENTRY_OF(inputScaleSizes, INPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    return result;
+}
+
+precise float OutputPick(int d, int i) { return ReadInputScale(PickList2(d, i)); }
+
+List PickList3(int d, int i)
+{
+    List result = (List)0;
+    result.length = FILTER_SCALE_SIZES_LENGTH;
+    [unroll]
+    for (int e = 0; e < FILTER_SCALE_SIZES_LENGTH; e++)
+        result.entries[e] = e == d && ENTRY_OF(filterScaleSizes, FILTER_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    return result;
+}
+
+precise float OutputPick2(int d, int i) { return ReadFilterScale(PickList3(d, i)); }
+
+List PickList4(int d, int i)
+{
+    List result = (List)0;
+    result.length = OUTPUT_SCALE_SIZES_LENGTH;
+    [unroll]
+    for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
+        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    return result;
+}
+
+precise float OutputPick3(int d, int i) { return ReadOutputScale(PickList4(d, i)); }
+
+List PickList5(int d, int i)
+{
+    List result = (List)0;
+    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    return result;
+}
+
+int ZeroPick(int d, int i) { return (int)ReadOutputZeroPoint(PickList5(d, i)); }
+
+int OutputZero(int d, int i)
+{
+    if (OUTPUT_ZERO_POINT_PRESENT)
+        return ZeroPick(d, i);
+    return 0;
+}
+
+int Coded(float x, float scale, int point_)
+{
+    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (float)0));
+}
+
+List OutputList(List at)
+{
+    List result = (List)0;
+    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
+        result.entries[v2] = v2 == min(FILTER_ZERO_POINT_SIZES_LENGTH - 1, 1)
+            && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, v2) != 1 ? Entry(at, 1) : 0;
+    return result;
+}
+
+#if PASS < 1
+FILTER_VALUE ReadFilter(List at)
+{
+    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
+}
+
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+
 List Channel(List at)
 {
     return UnravelIndexBy(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH),
@@ -714,7 +827,7 @@ List Position(List at, List w)
     return result;
 }
 
-List PickList(int d, int i)
+List PickList6(int d, int i)
 {
     List result = (List)0;
     result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
@@ -724,24 +837,24 @@ List PickList(int d, int i)
     return result;
 }
 
-int Pick(int d, int i) { return (int)ReadInputZeroPoint(PickList(d, i)); }
+int ZeroPick2(int d, int i) { return (int)ReadInputZeroPoint(PickList6(d, i)); }
 
-int Zero(int d, int i)
+int ValueZero(int d, int i)
 {
     if (INPUT_ZERO_POINT_PRESENT)
-        return Pick(d, i);
+        return ZeroPick2(d, i);
     return 0;
 }
 
 int Value(List at, int k, List w)
 {
     return (int)ReadInput(Join(ListOf(int4(Entry(at, 0), InputChannel(at, k), 0, 0), 0, 2), Position(at, w)))
-        - Zero(0, 0);
+        - ValueZero(0, 0);
 }
 
 int Filter(List at, int k, List w) { return (int)ReadFilter(Join(ListOf(int4(Entry(at, 1), k, 0, 0), 0, 2), w)); }
 
-List PickList2(int d, int i)
+List PickList7(int d, int i)
 {
     List result = (List)0;
     result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
@@ -751,12 +864,12 @@ List PickList2(int d, int i)
     return result;
 }
 
-int ZeroPick(int d, int i) { return (int)ReadFilterZeroPoint(PickList2(d, i)); }
+int ZeroPick3(int d, int i) { return (int)ReadFilterZeroPoint(PickList7(d, i)); }
 
 int WeightZero(int d, int i)
 {
     if (FILTER_ZERO_POINT_PRESENT)
-        return ZeroPick(d, i);
+        return ZeroPick3(d, i);
     return 0;
 }
 
@@ -791,96 +904,7 @@ int64_t Exact(List at)
     }
     return result;
 }
-
-List PickList3(int d, int i)
-{
-    List result = (List)0;
-    result.length = BIAS_SIZES_LENGTH;
-    [unroll]
-    for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(biasSizes, BIAS_SIZES_LENGTH, e) != 1 ? i : 0;
-    return result;
-}
-
-int ZeroPick2(int d, int i) { return ReadBias(PickList3(d, i)); }
-
-int OutputZero(int d, int i)
-{
-    if (BIAS_PRESENT)
-        return ZeroPick2(d, i);
-    return 0;
-}
-
-List PickList4(int d, int i)
-{
-    List result = (List)0;
-    result.length = INPUT_SCALE_SIZES_LENGTH;
-    [unroll]
-    for (int e = 0; e < INPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(inputScaleSizes, INPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
-    return result;
-}
-
-precise float OutputPick(int d, int i) { return ReadInputScale(PickList4(d, i)); }
-
-List PickList5(int d, int i)
-{
-    List result = (List)0;
-    result.length = FILTER_SCALE_SIZES_LENGTH;
-    [unroll]
-    for (int e = 0; e < FILTER_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(filterScaleSizes, FILTER_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
-    return result;
-}
-
-precise float OutputPick2(int d, int i) { return ReadFilterScale(PickList5(d, i)); }
-
-List PickList6(int d, int i)
-{
-    List result = (List)0;
-    result.length = OUTPUT_SCALE_SIZES_LENGTH;
-    [unroll]
-    for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
-    return result;
-}
-
-precise float OutputPick3(int d, int i) { return ReadOutputScale(PickList6(d, i)); }
-
-List PickList7(int d, int i)
-{
-    List result = (List)0;
-    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
-    return result;
-}
-
-int ZeroPick3(int d, int i) { return (int)ReadOutputZeroPoint(PickList7(d, i)); }
-
-int OutputZero2(int d, int i)
-{
-    if (OUTPUT_ZERO_POINT_PRESENT)
-        return ZeroPick3(d, i);
-    return 0;
-}
-
-int Coded(float x, float scale, int point_)
-{
-    return (int)QuantizeOutput(RoundedQuotient(x, scale) + Convert(point_, (float)0));
-}
-
-List OutputList(List at)
-{
-    List result = (List)0;
-    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
-        result.entries[v2] = v2 == min(FILTER_ZERO_POINT_SIZES_LENGTH - 1, 1)
-            && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, v2) != 1 ? Entry(at, 1) : 0;
-    return result;
-}
+#endif
 
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
@@ -912,8 +936,8 @@ int RightZeroPoint(List at)
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
 {
-    return (OUTPUT_VALUE)Coded(Convert((int64_t)total + (int64_t)OutputZero(1, Entry(at, 1)), (float)0)
-        * OutputPick(0, 0) * OutputPick2(CHANNEL_AXIS_BOUND, Entry(at, 1)), OutputPick3(0, 0), OutputZero2(0, 0));
+    return (OUTPUT_VALUE)Coded(Convert((int64_t)total + (int64_t)Zero(1, Entry(at, 1)), (float)0) * OutputPick(0, 0)
+        * OutputPick2(CHANNEL_AXIS_BOUND, Entry(at, 1)), OutputPick3(0, 0), OutputZero(0, 0));
 }
 #endif
 
@@ -2106,8 +2130,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at) + (int64_t)OutputZero(1, Entry(at, 1)), (float)0)
-        * OutputPick(0, 0) * OutputPick2(CHANNEL_AXIS_BOUND, Entry(at, 1)), OutputPick3(0, 0), OutputZero2(0, 0)));
+    WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at) + (int64_t)Zero(1, Entry(at, 1)), (float)0) * OutputPick(0, 0)
+        * OutputPick2(CHANNEL_AXIS_BOUND, Entry(at, 1)), OutputPick3(0, 0), OutputZero(0, 0)));
 #endif
 #endif
 }

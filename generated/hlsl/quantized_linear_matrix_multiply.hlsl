@@ -43,8 +43,8 @@
 //   X_TYPE     its data type. AScaleTensor, BScaleTensor, OutputScaleTensor: FLOAT32; ATensor, AZeroPointTensor,
 //              BTensor, BZeroPointTensor, OutputZeroPointTensor, OutputTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
@@ -55,11 +55,26 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+#ifndef AZERO_POINT_PRESENT
+#define AZERO_POINT_PRESENT 0
+#define AZERO_POINT_TYPE INT8
+#define AZERO_POINT_SIZES_LENGTH 0
+#endif
+#ifndef BZERO_POINT_PRESENT
+#define BZERO_POINT_PRESENT 0
+#define BZERO_POINT_TYPE INT8
+#define BZERO_POINT_SIZES_LENGTH 0
+#endif
+#ifndef OUTPUT_ZERO_POINT_PRESENT
+#define OUTPUT_ZERO_POINT_PRESENT 0
+#define OUTPUT_ZERO_POINT_TYPE INT8
+#define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
+#endif
+
 // Data types
 #define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define INT8 uint, 8, int, (-127-1), 127
 #define UINT8 uint, 8, uint, 0, 255
-#define UINT32 uint, 32, uint, 0, 4294967295u
 #define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
 #define STORED(type) STORED_OF(type)
 #define BITS_OF(stored, bits, value, lowest, highest) bits
@@ -171,7 +186,7 @@ struct Dimension
         aZeroPointStrides[2], bSizes[2], bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2],
         bZeroPointStrides[2], outputScaleSizes[2], outputScaleStrides[2], outputZeroPointSizes[2],
         outputZeroPointStrides[2], outputStrides[2];
-    int r2, rowAxis4, r3, columnAxis2, k2;
+    int r2, r3, rowAxis4, columnAxis2, k2;
     uint matrices, matrixRows, matrixColumns;
     uint matrixDepth;  // products of a sum: the extent of k
     uint leftDepthStep;  // stride along k
@@ -188,7 +203,7 @@ struct Dimension
     int4 aSizes[2], aStrides[2], aScaleSizes[2], aScaleStrides[2], aZeroPointSizes[2], aZeroPointStrides[2], bSizes[2],
         bStrides[2], bScaleSizes[2], bScaleStrides[2], bZeroPointSizes[2], bZeroPointStrides[2], outputScaleSizes[2],
         outputScaleStrides[2], outputZeroPointSizes[2], outputZeroPointStrides[2], outputStrides[2];
-    int r2, rowAxis4, r3, columnAxis2, k2;
+    int r2, r3, rowAxis4, columnAxis2, k2;
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -449,7 +464,6 @@ A_VALUE LoadA(uint offset)
     const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
     return (A_VALUE)above >> (32 - A_BITS);
 }
-A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
 
 float ReadAScale(List at)
 {
@@ -475,7 +489,6 @@ B_VALUE LoadB(uint offset)
     const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
     return (B_VALUE)above >> (32 - B_BITS);
 }
-B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
 
 float ReadBScale(List at)
 {
@@ -530,68 +543,9 @@ void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputS
 
 OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
-int I(List at) { return Entry(at, r3); }
+int I(List at) { return Entry(at, r2); }
 
 List PickList(int d, int i)
-{
-    List result = (List)0;
-    result.length = AZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
-    return result;
-}
-
-int Pick(int d, int i) { return (int)ReadAZeroPoint(PickList(d, i)); }
-
-int Zero(int d, int i)
-{
-    if (AZERO_POINT_PRESENT)
-        return Pick(d, i);
-    return 0;
-}
-
-int Left(List at, int k)
-{
-    return (int)ReadA(Join(Part(at, 0, r2), ListOf(int4(k, 0, 0, 0), 0, 1))) - Zero(rowAxis4, I(at));
-}
-
-int J(List at) { return Entry(at, r2); }
-
-List PickList2(int d, int i)
-{
-    List result = (List)0;
-    result.length = BZERO_POINT_SIZES_LENGTH;
-    [unroll]
-    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
-    return result;
-}
-
-int ZeroPick(int d, int i) { return (int)ReadBZeroPoint(PickList2(d, i)); }
-
-int RightZero(int d, int i)
-{
-    if (BZERO_POINT_PRESENT)
-        return ZeroPick(d, i);
-    return 0;
-}
-
-int Right(List at, int k)
-{
-    return (int)ReadB(Join(Part(at, 0, r3), ListOf(int4(k, J(at), 0, 0), 0, 2))) - RightZero(columnAxis2, J(at));
-}
-
-int64_t Exact(List at)
-{
-    int64_t result = (int64_t)0;
-    [loop]
-    for (int k = 0; k < k2; k++)
-        result += Left(at, k) * Right(at, k);
-    return result;
-}
-
-List PickList3(int d, int i)
 {
     List result = (List)0;
     result.length = ASCALE_SIZES_LENGTH;
@@ -601,9 +555,11 @@ List PickList3(int d, int i)
     return result;
 }
 
-precise float FactorPick(int d, int i) { return ReadAScale(PickList3(d, i)); }
+precise float Pick(int d, int i) { return ReadAScale(PickList(d, i)); }
 
-List PickList4(int d, int i)
+int J(List at) { return Entry(at, r3); }
+
+List PickList2(int d, int i)
 {
     List result = (List)0;
     result.length = BSCALE_SIZES_LENGTH;
@@ -613,11 +569,11 @@ List PickList4(int d, int i)
     return result;
 }
 
-precise float FactorPick2(int d, int i) { return ReadBScale(PickList4(d, i)); }
+precise float FactorPick(int d, int i) { return ReadBScale(PickList2(d, i)); }
 
-precise float Factor(List at) { return FactorPick(ROW_AXIS3_BOUND, I(at)) * FactorPick2(COLUMN_AXIS_BOUND, J(at)); }
+precise float Factor(List at) { return Pick(ROW_AXIS3_BOUND, I(at)) * FactorPick(COLUMN_AXIS_BOUND, J(at)); }
 
-List PickList5(int d, int i)
+List PickList3(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_SCALE_SIZES_LENGTH;
@@ -627,9 +583,9 @@ List PickList5(int d, int i)
     return result;
 }
 
-precise float OutputPick(int d, int i) { return ReadOutputScale(PickList5(d, i)); }
+precise float OutputPick(int d, int i) { return ReadOutputScale(PickList3(d, i)); }
 
-List PickList6(int d, int i)
+List PickList4(int d, int i)
 {
     List result = (List)0;
     result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
@@ -639,12 +595,12 @@ List PickList6(int d, int i)
     return result;
 }
 
-int ZeroPick2(int d, int i) { return (int)ReadOutputZeroPoint(PickList6(d, i)); }
+int ZeroPick(int d, int i) { return (int)ReadOutputZeroPoint(PickList4(d, i)); }
 
-int OutputZero(int d, int i)
+int Zero(int d, int i)
 {
     if (OUTPUT_ZERO_POINT_PRESENT)
-        return ZeroPick2(d, i);
+        return ZeroPick(d, i);
     return 0;
 }
 
@@ -675,6 +631,69 @@ List OutputList2(List at)
     return result;
 }
 
+#if PASS < 1
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
+
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
+
+List PickList5(int d, int i)
+{
+    List result = (List)0;
+    result.length = AZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    return result;
+}
+
+int ZeroPick2(int d, int i) { return (int)ReadAZeroPoint(PickList5(d, i)); }
+
+int LeftZero(int d, int i)
+{
+    if (AZERO_POINT_PRESENT)
+        return ZeroPick2(d, i);
+    return 0;
+}
+
+int Left(List at, int k)
+{
+    return (int)ReadA(Join(Part(at, 0, r3), ListOf(int4(k, 0, 0, 0), 0, 1))) - LeftZero(rowAxis4, I(at));
+}
+
+List PickList6(int d, int i)
+{
+    List result = (List)0;
+    result.length = BZERO_POINT_SIZES_LENGTH;
+    [unroll]
+    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    return result;
+}
+
+int ZeroPick3(int d, int i) { return (int)ReadBZeroPoint(PickList6(d, i)); }
+
+int RightZero(int d, int i)
+{
+    if (BZERO_POINT_PRESENT)
+        return ZeroPick3(d, i);
+    return 0;
+}
+
+int Right(List at, int k)
+{
+    return (int)ReadB(Join(Part(at, 0, r2), ListOf(int4(k, J(at), 0, 0), 0, 2))) - RightZero(columnAxis2, J(at));
+}
+
+int64_t Exact(List at)
+{
+    int64_t result = (int64_t)0;
+    [loop]
+    for (int k = 0; k < k2; k++)
+        result += Left(at, k) * Right(at, k);
+    return result;
+}
+#endif
+
 #ifdef DIMENSION_ORDER
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
@@ -703,7 +722,7 @@ int RightZeroPoint(List at) { return BZERO_POINT_PRESENT ? (int)ReadBZeroPoint(O
 OUTPUT_VALUE Finished(List at, int total)
 {
     return (OUTPUT_VALUE)Coded(Convert(total, (float)0) * Factor(at), OutputPick(ROW_AXIS_BOUND, I(at)),
-        OutputZero(ROW_AXIS2_BOUND, I(at)));
+        Zero(ROW_AXIS2_BOUND, I(at)));
 }
 #endif
 
@@ -1402,7 +1421,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)Coded(Convert(Exact(at), (float)0) * Factor(at), OutputPick(ROW_AXIS_BOUND, I(at)),
-        OutputZero(ROW_AXIS2_BOUND, I(at))));
+        Zero(ROW_AXIS2_BOUND, I(at))));
 #endif
 #endif
 }

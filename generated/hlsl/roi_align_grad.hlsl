@@ -27,8 +27,8 @@
 //   X_TYPE     its data type. InputTensor, InputGradientTensor, ROITensor, OutputGradientTensor,
 //              OutputROIGradientTensor: FLOAT32, FLOAT16; BatchIndicesTensor: UINT32
 //   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  of an optional tensor: 1, or 0 if it is absent, whatever its type is then; any buffer may be bound in
-//              its place
+//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
+//              buffer may be bound in its place
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -39,6 +39,22 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+#ifndef INPUT_PRESENT
+#define INPUT_PRESENT 0
+#define INPUT_TYPE FLOAT32
+#define INPUT_SIZES_LENGTH 0
+#endif
+#ifndef OUTPUT_GRADIENT_PRESENT
+#define OUTPUT_GRADIENT_PRESENT 0
+#define OUTPUT_GRADIENT_TYPE FLOAT32
+#define OUTPUT_GRADIENT_SIZES_LENGTH 0
+#endif
+#ifndef OUTPUT_ROIGRADIENT_PRESENT
+#define OUTPUT_ROIGRADIENT_PRESENT 0
+#define OUTPUT_ROIGRADIENT_TYPE FLOAT32
+#define OUTPUT_ROIGRADIENT_SIZES_LENGTH 0
+#endif
 
 // Data types
 #define FLOAT16 float16_t

@@ -513,6 +513,9 @@ typedef struct dmlops_plan_ContractionPass {
     int64_t left;
     int64_t right;
     int64_t output;
+    int64_t ranks;
+    int64_t lists;
+    int64_t bounds;
 } dmlops_plan_ContractionPass;
 
 typedef struct dmlops_plan_SlidingPass {
@@ -1526,6 +1529,8 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result);
+DMLOPS_CALLED void dmlops_plan_define_numbers(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, int are_shared);
 DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_32* result);
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -1683,7 +1688,7 @@ DMLOPS_CALLED void dmlops_plan_table_of_terms(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_check_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_plan_Definition* op,
+DMLOPS_CALLED int dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
@@ -3354,20 +3359,19 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
     return row;
 }
 
-/* Defines the macros of all tensors and binds their resources; returns the sizes and strides that are constants, as
-   words. */
+/* Defines the types of all tensors that are present and binds their resources; returns the sizes and strides that are
+   constants, as words. */
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result) {
     dmlops_plan_int_512 lists;
     lists.count = 0;
     for (int64_t place = 0; place < tensors->count; ++place) {
         const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        dmlops_plan_define_tensor(planning, tensor);
-        if ((((shader->optional >> place) & 1) == 1) && (place != shader->map.over)) {
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), (int64_t)tensor->is_present);
-        }
-        if (shader->passes.count > 0) {
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
+        if (tensor->is_present) {
+            dmlops_plan_define_tensor(planning, tensor);
+            if (((shader->optional >> place) & 1) == 1) {
+                dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), 1);
+            }
         }
         if (tensor->is_present && tensor->is_held) {
             dmlops_out_read_write(planning, &tensor->buffer);
@@ -3386,6 +3390,37 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
     }
     DMLOPS_COPY(result, &lists);
     return;
+}
+
+/* Defines the numbers of dimensions and of list entries, and bounds: those that a contraction shares with the
+   definition's own passes, or the others. */
+DMLOPS_CALLED void dmlops_plan_define_numbers(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, int are_shared) {
+    const dmlops_plan_ContractionPass * shared = &shader->contraction;
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((shader->passes.count > 0) && tensor->is_present && ((((shared->ranks >> place) & 1) == 1) == are_shared)) {
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
+        }
+    }
+    for (int64_t place = 0; place < op->bounds.count; ++place) {
+        const int64_t bound = op->bounds.items[place];
+        if ((((shared->bounds >> place) & 1) == 1) == are_shared) {
+            dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
+                DMLOPS_TEXT("_BOUND"), bound);
+        }
+    }
+    for (int64_t place = 0; place < op->lists.count; ++place) {
+        const dmlops_plan_int_8* listed = &op->lists.items[place];
+        if ((((shared->lists >> place) & 1) == 1) == are_shared) {
+            dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)],
+                DMLOPS_TEXT("_LENGTH"), listed->count);
+            if (((shader->boxes >> place) & 1) == 1) {
+                dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)],
+                    DMLOPS_TEXT("_ROW"), dmlops_plan_dimension_of_rows(planning, listed));
+            }
+        }
+    }
 }
 
 /* Defines how many fused activations there are, and their kinds; returns them as words. */
@@ -3414,18 +3449,18 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
         DMLOPS_APPEND(planning, &words, activation->parameter1);
         DMLOPS_APPEND(planning, &words, 0);
     }
-    if (shader->activations.count > 0) {
-        while (planning->reason == DMLOPS_REASON_NONE && (words.count < 4)) {
-            DMLOPS_APPEND(planning, &words, 0);
-        }
+    if (words.count > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), dmlops_divide(words.count, 4));
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), kinds);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && ((shader->activations.count > 0) && (words.count < 4))) {
+        DMLOPS_APPEND(planning, &words, 0);
     }
     DMLOPS_COPY(result, &words);
     return;
 }
 
-/* Defines the macros and binds the resources of tensors, as shaders have them; returns what depends only on the
+/* Defines the types and binds the resources of tensors, as shaders have them; returns what depends only on the
    description. */
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_DefinitionShader* shader,
@@ -3433,46 +3468,35 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     dmlops_plan_int_512 lists;
     dmlops_plan_define_tensors(planning, tensors, shader, &lists);
     dmlops_plan_check_multiples(planning, op);
-    for (int64_t place = 0; place < op->bounds.count; ++place) {
-        const int64_t bound = op->bounds.items[place];
-        dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
-            DMLOPS_TEXT("_BOUND"), bound);
+    for (int64_t each_1 = 0; each_1 < op->lists.count; ++each_1) {
+        const dmlops_plan_int_8* listed = &op->lists.items[each_1];
+        dmlops_plan_int_8 made_2;
+        dmlops_plan_eight(planning, listed, &made_2);
+        DMLOPS_EXTEND(planning, &lists, &made_2);
     }
-    for (int64_t place = 0; place < op->lists.count; ++place) {
-        const dmlops_plan_int_8* listed = &op->lists.items[place];
-        dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)],
-            DMLOPS_TEXT("_LENGTH"), listed->count);
-        if (((shader->boxes >> place) & 1) == 1) {
-            dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)],
-                DMLOPS_TEXT("_ROW"), dmlops_plan_dimension_of_rows(planning, listed));
+    for (int64_t each_3 = 0; each_3 < shader->divisors.count; ++each_3) {
+        const int64_t place = shader->divisors.items[each_3];
+        dmlops_plan_int_512 made_4;
+        made_4.count = 0;
+        for (int64_t each_5 = dmlops_clip(dmlops_multiply(8, place), lists.count);
+            each_5 < dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), lists.count); ++each_5) {
+            const int64_t divisor = lists.items[each_5];
+            DMLOPS_APPEND(planning, &made_4, dmlops_plan_reciprocal_of(planning, divisor));
         }
-        dmlops_plan_int_8 made_1;
-        dmlops_plan_eight(planning, listed, &made_1);
-        DMLOPS_EXTEND(planning, &lists, &made_1);
-    }
-    for (int64_t each_2 = 0; each_2 < shader->divisors.count; ++each_2) {
-        const int64_t place = shader->divisors.items[each_2];
-        dmlops_plan_int_512 made_3;
-        made_3.count = 0;
-        for (int64_t each_4 = dmlops_clip(dmlops_multiply(8, place), lists.count);
-            each_4 < dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), lists.count); ++each_4) {
-            const int64_t divisor = lists.items[each_4];
-            DMLOPS_APPEND(planning, &made_3, dmlops_plan_reciprocal_of(planning, divisor));
-        }
-        DMLOPS_EXTEND(planning, &lists, &made_3);
+        DMLOPS_EXTEND(planning, &lists, &made_4);
     }
     dmlops_plan_int_32 activations;
     dmlops_plan_define_activations(planning, op, shader, &activations);
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
-    for (int64_t each_5 = 0; each_5 < op->numbers.count; ++each_5) {
-        const int64_t number = op->numbers.items[each_5];
+    for (int64_t each_6 = 0; each_6 < op->numbers.count; ++each_6) {
+        const int64_t number = op->numbers.items[each_6];
         DMLOPS_APPEND(planning, &scalars, dmlops_plan_counted(planning, number));
     }
     dmlops_plan_int_64 elements;
     elements.count = 0;
-    for (int64_t each_6 = 0; each_6 < op->elements.count; ++each_6) {
-        const int64_t item = op->elements.items[each_6];
+    for (int64_t each_7 = 0; each_7 < op->elements.count; ++each_7) {
+        const int64_t item = op->elements.items[each_7];
         DMLOPS_APPEND(planning, &elements, item);
     }
     DMLOPS_COPY(&result->lists, &lists);
@@ -4875,6 +4899,7 @@ DMLOPS_CALLED void dmlops_plan_loops(dmlops_planning* planning, const dmlops_pla
     dmlops_plan_typed_tensors(planning, op, one, run, &made_1);
     dmlops_plan_CommonConstants known;
     dmlops_plan_bind_common(planning, op, &made_1, shader, &known);
+    dmlops_plan_define_numbers(planning, op, shader, 0);
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
     for (int64_t each_2 = 0; each_2 < known.scalars.count; ++each_2) {
@@ -5890,10 +5915,16 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_CommonConstants known;
     dmlops_plan_bind_common(planning, op, &op->tensors, shader, &known);
+    dmlops_plan_define_numbers(planning, op, shader, 1);
+    int is_native = dmlops_plan_are_native(planning, &op->tensors);
+    if (is_native && (shader->contraction.number != -1) && dmlops_plan_contraction(planning, op, shader, &known)) {
+        return;
+    }
+    dmlops_plan_define_numbers(planning, op, shader, 0);
     if (shader->rows.number != -1) {
         dmlops_plan_rows(planning, op, shader, &known);
     } else {
-        if (!dmlops_plan_are_native(planning, &op->tensors) || !dmlops_plan_faster(planning, op, shader, &known)) {
+        if (!is_native || (shader->sliding.number == -1) || !dmlops_plan_pooling(planning, op, shader, &known)) {
             dmlops_plan_passes(planning, op, shader, &known);
         }
     }
@@ -5908,34 +5939,28 @@ DMLOPS_CALLED void dmlops_plan_check_count(dmlops_planning* planning, const dmlo
     }
 }
 
-/* The passes of a faster form in place of all of the definition's; false if none applies. */
-DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_plan_Definition* op,
+/* The passes of a contraction in place of all of the definition's; false if those are as good. */
+DMLOPS_CALLED int dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
+    if (dmlops_plan_is_double(planning, &op->tensors)) {
+        return 0;
+    }
     const dmlops_plan_ContractionPass * one = &shader->contraction;
     const dmlops_plan_Tensor_16 * tensors = &op->tensors;
-    if (one->number != -1) {
-        if (dmlops_plan_is_double(planning, &op->tensors)) {
-            return 0;
-        }
-        const dmlops_plan_Tensor * left = &tensors->items[dmlops_item(planning, one->left, tensors->count)];
-        const dmlops_plan_Tensor * right = &tensors->items[dmlops_item(planning, one->right, tensors->count)];
-        const dmlops_plan_Tensor * output = &tensors->items[dmlops_item(planning, one->output, tensors->count)];
-        dmlops_plan_Contraction contraction;
-        contraction.number = one->number;
-        contraction.left = *left;
-        contraction.right = *right;
-        contraction.output = *output;
-        contraction.factors = op->factors;
-        contraction.constants = *known;
-        if (op->window.sizes.count > 0) {
-            return dmlops_plan_convolutions(planning, op, shader, &contraction);
-        }
-        return dmlops_plan_products(planning, &contraction);
+    const dmlops_plan_Tensor * left = &tensors->items[dmlops_item(planning, one->left, tensors->count)];
+    const dmlops_plan_Tensor * right = &tensors->items[dmlops_item(planning, one->right, tensors->count)];
+    const dmlops_plan_Tensor * output = &tensors->items[dmlops_item(planning, one->output, tensors->count)];
+    dmlops_plan_Contraction contraction;
+    contraction.number = one->number;
+    contraction.left = *left;
+    contraction.right = *right;
+    contraction.output = *output;
+    contraction.factors = op->factors;
+    contraction.constants = *known;
+    if (op->window.sizes.count > 0) {
+        return dmlops_plan_convolutions(planning, op, shader, &contraction);
     }
-    if (shader->sliding.number != -1) {
-        return dmlops_plan_pooling(planning, op, shader, known);
-    }
-    return 0;
+    return dmlops_plan_products(planning, &contraction);
 }
 
 /* The definition's own passes. */
@@ -7273,7 +7298,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_identity_shader = 
     {0, NULL},
     {1, 0, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -7343,7 +7368,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add_shader = {
     {0, NULL},
     {2, 0, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -7554,7 +7579,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_not_shader
     {0, NULL},
     {1, 0, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -7652,7 +7677,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_pow_shader = {
     {0, NULL},
     {2, 0, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -7796,7 +7821,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantize_linear_sh
     {0, NULL},
     {3, 0, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -7852,7 +7877,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 0, 1, 0, 2, 0, 2, 1, 1},
@@ -7931,7 +7956,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 0, 1, 0, 2, 0, 2, 1, 0},
@@ -8092,7 +8117,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {17, dmlops_convolution_activations},
     {-1, -1, 0, 0},
     {1, 0, 3, 1},
-    {2, 1, 0, 3},
+    {2, 1, 0, 3, 12, 1, 3},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8201,7 +8226,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {17, dmlops_gemm_activations},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {2, 0, 1, 3},
+    {2, 0, 1, 3, 12, 0, 0},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8226,13 +8251,13 @@ static const uint8_t dmlops_gemm_inputs[] = {
         DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
     DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
-    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA),
         DMLOPS_SMALL(0) /* NONE */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB),
@@ -8268,7 +8293,7 @@ static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 0, 1, 0, 0, 2, 2, 12, 3},
@@ -8336,7 +8361,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {1, 0, 1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8396,7 +8421,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {1, 0, 1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8478,7 +8503,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8517,7 +8542,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8555,7 +8580,7 @@ static const dmlops_plan_Pass dmlops_split_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1,
 static const dmlops_plan_DefinitionShader dmlops_split_shader = {
     {0, NULL},
     {1, dmlops_split_passes},
-    2,
+    0,
     1,
     {0, NULL},
     0,
@@ -8565,7 +8590,7 @@ static const dmlops_plan_DefinitionShader dmlops_split_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8590,7 +8615,7 @@ static const uint8_t dmlops_split_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_join_shader = {
     {0, NULL},
     {0, NULL},
-    1,
+    0,
     0,
     {0, NULL},
     0,
@@ -8600,7 +8625,7 @@ static const dmlops_plan_DefinitionShader dmlops_join_shader = {
     {0, NULL},
     {0, 0, 0, 1},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8640,7 +8665,7 @@ static const dmlops_plan_DefinitionShader dmlops_padding_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8695,7 +8720,7 @@ static const dmlops_plan_DefinitionShader dmlops_value_scale_2d_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8739,7 +8764,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8787,7 +8812,7 @@ static const dmlops_plan_DefinitionShader dmlops_gather_shader = {
     {0, NULL},
     {2, 0, 1, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8819,28 +8844,6 @@ static const uint8_t dmlops_gather_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_space_to_depth_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
-static const dmlops_plan_DefinitionShader dmlops_space_to_depth_shader = {
-    {0, NULL},
-    {1, dmlops_space_to_depth_passes},
-    0,
-    1,
-    {0, NULL},
-    0,
-    {0, NULL},
-    {0, NULL},
-    1,
-    {0, NULL},
-    {-1, -1, 0, 0},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
-    {-1, -1, -1, -1, -1},
-    {0, NULL},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
-    {0, NULL},
-    {0, NULL},
-    {-1, -1, -1, -1},
-};
 static const dmlops_shader_tensor dmlops_space_to_depth_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 1, 1, 0},
@@ -8886,7 +8889,7 @@ static const dmlops_plan_DefinitionShader dmlops_tile_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -8932,7 +8935,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {17, dmlops_batch_normalization_activations},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 5, 31, 0, 32, 0, 0, 1, 0},
@@ -8973,7 +8976,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {17, dmlops_mean_variance_normalization_activations},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 0, 7, 0, 8, 0, 4, 1, 0},
@@ -9021,7 +9024,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9071,7 +9074,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 0, 1, 0, 2, 0, 2, 1, 0},
@@ -9114,7 +9117,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {17, dmlops_rnn_activations},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9178,7 +9181,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {17, dmlops_lstm_activations},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9257,7 +9260,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {17, dmlops_gru_activations},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9452,7 +9455,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_if_shader = {
     {0, NULL},
     {3, 0, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9486,7 +9489,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_add1_shader = {
     {17, dmlops_element_wise_add1_activations},
     {2, 0, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9535,7 +9538,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {2, 0, 1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9589,7 +9592,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9623,7 +9626,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9676,7 +9679,7 @@ static const dmlops_plan_DefinitionShader dmlops_one_hot_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9719,7 +9722,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9785,7 +9788,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
     {0, NULL},
     {1, 0, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9821,7 +9824,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader
     {0, NULL},
     {1, 0, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9878,7 +9881,7 @@ static const dmlops_plan_DefinitionShader dmlops_fill_value_constant_shader = {
     {0, NULL},
     {0, 0, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -9912,7 +9915,7 @@ static const dmlops_plan_DefinitionShader dmlops_fill_value_sequence_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10060,7 +10063,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {2, 0, 1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10116,7 +10119,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice1_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10170,7 +10173,7 @@ static const dmlops_plan_DefinitionShader dmlops_depth_to_space1_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10261,7 +10264,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10307,7 +10310,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {1, 0, 2, 4},
+    {1, 0, 2, 4, 26, 0, 0},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10370,7 +10373,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {1, 0, 3, 8},
+    {1, 0, 3, 8, 502, 0, 27},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10395,11 +10398,11 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_inputs[] = {
     DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(2),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
@@ -10432,8 +10435,8 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
-static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
-static const int64_t dmlops_convolution_integer_divisors[] = {9};
+static const char* const dmlops_convolution_integer_lists[] = {"NUMBER", "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW"};
+static const int64_t dmlops_convolution_integer_divisors[] = {10};
 static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
@@ -10441,14 +10444,14 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     10,
     15,
     {8, dmlops_convolution_integer_lists},
-    64,
+    128,
     {1, dmlops_convolution_integer_divisors},
     {1, dmlops_convolution_integer_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
     {1, 0, 4, 2},
-    {2, 2, 0, 4},
+    {2, 2, 0, 4, 26, 1, 0},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10471,6 +10474,8 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
     /* Number: [1 for d in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
         DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* InputSizesEntry */,
@@ -10486,8 +10491,6 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
@@ -10524,8 +10527,8 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1}};
-static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
-static const int64_t dmlops_quantized_linear_convolution_divisors[] = {19};
+static const char* const dmlops_quantized_linear_convolution_lists[] = {"NUMBER", "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW"};
+static const int64_t dmlops_quantized_linear_convolution_divisors[] = {20};
 static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS", "CHANNEL_AXIS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
@@ -10533,14 +10536,14 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     356,
     511,
     {8, dmlops_quantized_linear_convolution_lists},
-    64,
+    128,
     {1, dmlops_quantized_linear_convolution_divisors},
     {2, dmlops_quantized_linear_convolution_bounds},
     0,
     {0, NULL},
     {-1, -1, 0, 0},
     {1, 0, 9, 3},
-    {2, 3, 0, 9},
+    {2, 3, 0, 9, 1014, 1, 2},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10568,6 +10571,8 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
     /* Number: [1 for d in range(InputTensor.DimensionCount - 2)] */
     DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
         DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* InputSizesEntry */,
@@ -10583,8 +10588,6 @@ static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
@@ -10737,7 +10740,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10790,7 +10793,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10863,7 +10866,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10912,7 +10915,7 @@ static const dmlops_plan_DefinitionShader dmlops_slice_grad_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -10956,7 +10959,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 5, 31, 16, 224, 0, 0, 1, 0},
@@ -11000,7 +11003,7 @@ static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 0, 1, 0, 0, 2, 2, 2, 3},
@@ -11060,7 +11063,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -11188,7 +11191,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -11258,7 +11261,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 0, 31, 0, 32, 192, 2, 1, 0},
@@ -11299,7 +11302,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     {8, 246, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -11337,7 +11340,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 0, 1, 0, 2, 12, 2, 1, 0},
@@ -11375,7 +11378,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -11440,7 +11443,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -11537,7 +11540,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {17, dmlops_batch_normalization_training_activations},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 0, 15, 0, 16, 96, 4, 1, 0},
@@ -11744,7 +11747,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -11796,7 +11799,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -11846,7 +11849,7 @@ static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix1_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -11891,7 +11894,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {3, 0, 1, 2, 3},
     {15, dmlops_multihead_attention_views},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -12031,7 +12034,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {1, 0, 1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -12088,7 +12091,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {1, 0, 1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -12174,7 +12177,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {-1, -1, 0, 0},
     {1, 0, 5, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -12248,7 +12251,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {1, 0, 3, 7},
+    {1, 0, 3, 7, 246, 0, 3},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -12272,11 +12275,11 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_inputs[] = {
     DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(1),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
-        DMLOPS_SMALL(2),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
@@ -12319,7 +12322,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {17, dmlops_mean_variance_normalization2_activations},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {0, 0, 7, 0, 8, 0, 4, 1, 0},
@@ -12372,7 +12375,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {3, 0, 1, 2, 3},
     {15, dmlops_multihead_attention1_views},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -12521,7 +12524,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantize_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -12583,7 +12586,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -12637,7 +12640,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -12699,7 +12702,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {-1, -1, 0, 0},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1},
     {-1, -1, -1, -1, -1},
     {0, NULL},
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -12880,9 +12883,9 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_upsample_2d_tensors, dmlops_upsample_2d_inputs, 0, 2, -1, -1, -1},
     {"gather.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_members,
      dmlops_gather_tensors, dmlops_gather_inputs, 21, 3, -1, -1, -1},
-    {"space_to_depth.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth_shader, dmlops_space_to_depth_members,
+    {"space_to_depth.hlsl", dmlops_plan_with_Definition, &dmlops_split_shader, dmlops_space_to_depth_members,
      dmlops_space_to_depth_tensors, dmlops_space_to_depth_inputs, 0, 2, -1, -1, -1},
-    {"depth_to_space.hlsl", dmlops_plan_with_Definition, &dmlops_space_to_depth_shader, dmlops_depth_to_space_members,
+    {"depth_to_space.hlsl", dmlops_plan_with_Definition, &dmlops_split_shader, dmlops_depth_to_space_members,
      dmlops_depth_to_space_tensors, dmlops_depth_to_space_inputs, 0, 2, -1, -1, -1},
     {"tile.hlsl", dmlops_plan_with_Definition, &dmlops_tile_shader, dmlops_tile_members,
      dmlops_tile_tensors, dmlops_tile_inputs, 0, 2, -1, -1, -1},

@@ -38,6 +38,11 @@ class ShaderTensor:
         return any(bits < 16 for bits in self.bits)
 
     @property
+    def usual_type(self) -> str:
+        """A data type that it may have on every device; absent tensors have it."""
+        return next(name for name in self.types if not name.endswith("64"))
+
+    @property
     def has_wide_values(self) -> bool:
         """Whether it may have floats, or integers that FLOAT32 does not represent."""
         return any(bits > 16 for bits in self.bits) or "float" in self.values

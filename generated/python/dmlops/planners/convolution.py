@@ -36,7 +36,7 @@ SHADER = DefinitionShader(
     bounds=["DIMS", "PADS_OUTPUT", "IS_FORWARD", "IS_CONVOLUTION", "NUMBER"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(1, 0, 3, 1),
-    contraction=ContractionPass(2, 1, 0, 3),
+    contraction=ContractionPass(2, 1, 0, 3, 12, 1, 3),
 )
 
 OPERANDS = [

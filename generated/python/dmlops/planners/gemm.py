@@ -23,7 +23,7 @@ SHADER = DefinitionShader(
     sized=7,
     bounds=["IS_NONE", "IS_NONE2"],
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
-    contraction=ContractionPass(2, 0, 1, 3),
+    contraction=ContractionPass(2, 0, 1, 3, 12, 0, 0),
 )
 
 OPERANDS = [
@@ -50,8 +50,8 @@ def inputs(desc: Any, index: int) -> Definition:
         tensors=tensors,
         kept_sizes=[limited(output_sizes)],
         numbers=[
-            bits(f.single(desc.Alpha)), output_dimension_count2, output_dimension_count3, a_sizes_entry,
-            bits(f.single(desc.Beta)),
+            bits(f.single(desc.Alpha)), bits(f.single(desc.Beta)), output_dimension_count2,
+            output_dimension_count3, a_sizes_entry,
         ],
         bounds=[1 if is_none else 0, 1 if is_none2 else 0],
         activations=activations(desc.FusedActivation, SHADER.activations),

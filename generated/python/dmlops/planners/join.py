@@ -14,7 +14,6 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 from ..gpu.plans.operands import NONE
 
 SHADER = DefinitionShader(
-    optional=1,
     map=MapPass(0, 0, False, True),
 )
 

@@ -16,7 +16,7 @@ SHADER = DefinitionShader(
     passes=[Pass(0, False, 4, 0, 16, 0, False, -1, -1)],
     optional=10,
     sized=15,
-    contraction=ContractionPass(1, 0, 2, 4),
+    contraction=ContractionPass(1, 0, 2, 4, 26, 0, 0),
 )
 
 OPERANDS = [

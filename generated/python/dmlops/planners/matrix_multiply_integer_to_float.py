@@ -17,7 +17,7 @@ SHADER = DefinitionShader(
     optional=100,
     sized=127,
     bounds=["ROW_AXIS", "COLUMN_AXIS", "R"],
-    contraction=ContractionPass(1, 0, 3, 7),
+    contraction=ContractionPass(1, 0, 3, 7, 246, 0, 3),
 )
 
 OPERANDS = [
@@ -36,27 +36,28 @@ def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
     output_dimension_count = len(desc.OutputTensor.Sizes)
-    output_dimension_count2 = output_dimension_count - 1
-    output_dimension_count3 = output_dimension_count - 2
+    output_dimension_count2 = output_dimension_count - 2
+    output_dimension_count3 = output_dimension_count - 1
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = a_sizes[len(a_sizes) - 1]
     return Definition(
         tensors=tensors,
         numbers=[
-            output_dimension_count2, max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0),
-            output_dimension_count3, len(sizes_of(desc.BZeroPointTensor)) - 1, a_sizes_entry,
+            output_dimension_count2, output_dimension_count3,
+            max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0), len(sizes_of(desc.BZeroPointTensor)) - 1,
+            a_sizes_entry,
         ],
         bounds=[
             max(len(desc.AScaleTensor.Sizes) - 2, 0), len(desc.BScaleTensor.Sizes) - 1,
             output_dimension_count,
         ],
         factors=Factors(
-            left=(*tuple(d for d in range(output_dimension_count2)), output_dimension_count),
+            left=(*tuple(d for d in range(output_dimension_count3)), output_dimension_count),
             right=(
-                *tuple(d for d in range(output_dimension_count3)), output_dimension_count,
-                output_dimension_count2,
+                *tuple(d for d in range(output_dimension_count2)), output_dimension_count,
+                output_dimension_count3,
             ),
-            left_less=(output_dimension_count3,), right_less=(output_dimension_count2,),
+            left_less=(output_dimension_count2,), right_less=(output_dimension_count3,),
             lessens_left=desc.AZeroPointTensor is not None, lessens_right=desc.BZeroPointTensor is not None,
             depth=a_sizes_entry,
         ),

@@ -25,14 +25,14 @@ SHADER = DefinitionShader(
     optional=356,
     sized=511,
     lists=[
-        "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW",
-        "NUMBER",
+        "NUMBER", "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2",
+        "WINDOW",
     ],
-    boxes=64,
-    divisors=[19],
+    boxes=128,
+    divisors=[20],
     bounds=["DIMS", "CHANNEL_AXIS"],
     sliding=SlidingPass(1, 0, 9, 3),
-    contraction=ContractionPass(2, 3, 0, 9),
+    contraction=ContractionPass(2, 3, 0, 9, 1014, 1, 2),
 )
 
 OPERANDS = [
@@ -62,10 +62,10 @@ def inputs(desc: Any, index: int) -> Definition:
     return Definition(
         tensors=tensors,
         lists=[
+            limited(tuple(0 for d in range(len(sizes_of(desc.InputZeroPointTensor))))),
             limited((desc.GroupCount, quotient(entry(output_sizes, 1), desc.GroupCount))),
             limited((desc.GroupCount, input_sizes_entry)), limited(desc.Strides), limited(desc.Dilations),
             limited(desc.StartPadding), limited(input_sizes[2:]), limited(filter_sizes),
-            limited(tuple(0 for d in range(len(sizes_of(desc.InputZeroPointTensor))))),
         ],
         numbers=[min(len(sizes_of(desc.FilterZeroPointTensor)) - 1, 1), input_sizes_entry],
         bounds=[input_dimension_count, min(len(desc.FilterScaleTensor.Sizes) - 1, 1)],

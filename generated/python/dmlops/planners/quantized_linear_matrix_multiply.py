@@ -17,7 +17,7 @@ SHADER = DefinitionShader(
     optional=164,
     sized=255,
     bounds=["ROW_AXIS", "ROW_AXIS2", "R", "ROW_AXIS3", "COLUMN_AXIS"],
-    contraction=ContractionPass(1, 0, 3, 8),
+    contraction=ContractionPass(1, 0, 3, 8, 502, 0, 27),
 )
 
 OPERANDS = [
@@ -37,15 +37,16 @@ def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
     output_dimension_count = len(desc.OutputTensor.Sizes)
-    output_dimension_count2 = output_dimension_count - 1
-    output_dimension_count3 = output_dimension_count - 2
+    output_dimension_count2 = output_dimension_count - 2
+    output_dimension_count3 = output_dimension_count - 1
     a_sizes = desc.ATensor.Sizes
     a_sizes_entry = a_sizes[len(a_sizes) - 1]
     return Definition(
         tensors=tensors,
         numbers=[
-            output_dimension_count2, max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0),
-            output_dimension_count3, len(sizes_of(desc.BZeroPointTensor)) - 1, a_sizes_entry,
+            output_dimension_count2, output_dimension_count3,
+            max(len(sizes_of(desc.AZeroPointTensor)) - 2, 0), len(sizes_of(desc.BZeroPointTensor)) - 1,
+            a_sizes_entry,
         ],
         bounds=[
             max(len(desc.OutputScaleTensor.Sizes) - 2, 0),
@@ -53,12 +54,12 @@ def inputs(desc: Any, index: int) -> Definition:
             max(len(desc.AScaleTensor.Sizes) - 2, 0), len(desc.BScaleTensor.Sizes) - 1,
         ],
         factors=Factors(
-            left=(*tuple(d for d in range(output_dimension_count2)), output_dimension_count),
+            left=(*tuple(d for d in range(output_dimension_count3)), output_dimension_count),
             right=(
-                *tuple(d for d in range(output_dimension_count3)), output_dimension_count,
-                output_dimension_count2,
+                *tuple(d for d in range(output_dimension_count2)), output_dimension_count,
+                output_dimension_count3,
             ),
-            left_less=(output_dimension_count3,), right_less=(output_dimension_count2,),
+            left_less=(output_dimension_count2,), right_less=(output_dimension_count3,),
             lessens_left=desc.AZeroPointTensor is not None, lessens_right=desc.BZeroPointTensor is not None,
             depth=a_sizes_entry,
         ),

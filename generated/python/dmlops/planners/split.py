@@ -15,7 +15,6 @@ from ..gpu.plans.operands import NONE
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
-    optional=2,
     sized=1,
     writes_vectors=True,
 )

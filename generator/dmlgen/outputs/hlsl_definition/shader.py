@@ -156,10 +156,9 @@ class HlslDefinition(WithTensors):
 
     @property
     def other_types(self) -> Sequence[str]:
-        """Data types of absent tensors, and of runs of elements that are moved as one."""
-        if self.form is not None and self.form.template == "map":
-            return ("UINT16", "UINT32", "UINT64", "UINT128") if self.form["gathered"] else ()
-        return ("UINT32",) if any(one.is_optional for one in self.tensors) else ()
+        """Data types of runs of elements that are moved as one."""
+        is_gather = self.form is not None and self.form.template == "map" and self.form["gathered"]
+        return ("UINT16", "UINT32", "UINT64", "UINT128") if is_gather else ()
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
