@@ -109,9 +109,9 @@ def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
 
 
 def _case(printer: ShaderPrinter, value: ir.EnumValue | None, values: RowValues) -> dict[str, Any]:
-    """What is computed if FUNCTION is `number`: totals, statistics by name, and outputs as large as the rows'
-    tensor (`each`), or with one entry per row; `fields` are the numbers that represent a row or a part of
-    one. `chooses`: the total is the place of an element."""
+    """The totals if FUNCTION is `number`, statistics by name, and outputs as large as the rows' tensor
+    (`each`) or with one entry per row; `fields` are the numbers that represent a row or a part of one.
+    `chooses`: the total is the place of an element."""
 
     def stored(outputs: Mapping[str, ir.Expr]) -> list[tuple[ShaderTensor, str]]:
         return [
