@@ -124,7 +124,7 @@ def test_macros_that_are_not_named_are_not_described() -> None:
 
 def test_types_that_never_vary_take_the_place_of_macros() -> None:
     varies = "#if A_SIGNIFICAND == 53\n#define REAL_VALUE double\n#else\n#define REAL_VALUE float\n#endif\n"
-    text = f"// X_VALUE of A_VALUE\n\n#define A_VALUE float\n#define B_VALUE VALUE(B_TYPE)\n{varies}"
+    text = f"// X_VALUE of A_VALUE\n\n#define A_VALUE float\n#define B_VALUE FACT(VALUE, B_TYPE)\n{varies}"
     code = "REAL_VALUE Sum(A_VALUE a, B_VALUE b) { return a + b; }"
     expected = text.replace("#define A_VALUE float\n", "") + code.replace("A_VALUE", "float")
     assert with_types(text + code) == expected
@@ -132,16 +132,15 @@ def test_types_that_never_vary_take_the_place_of_macros() -> None:
 
 TYPES = """#define FLOAT16 float16_t, 16, float
 #define UINT8 uint, 8, uint
-#define STORED_OF(stored, bits, value) stored
-#define STORED(type) STORED_OF(type)
+#define STORED(stored, bits, value) stored  // in a buffer
 """
-BITS = "#define BITS_OF(stored, bits, value) bits\n#define BITS(type) BITS_OF(type)\n"
-A_STORED, A_BITS = "#define A_STORED STORED(A_TYPE)\n", "#define A_BITS BITS(A_TYPE)\n"
+BITS, FACT = "#define BITS(stored, bits, value) bits\n", "#define FACT(fact, type) fact(type)\n"
+A_STORED, A_BITS = "#define A_STORED FACT(STORED, A_TYPE)\n", "#define A_BITS FACT(BITS, A_TYPE)\n"
 
 
 def test_data_types_list_the_facts_that_are_used() -> None:
     code = "StructuredBuffer<A_STORED> a;"
-    whole, alone = TYPES + BITS + A_STORED + A_BITS + code, TYPES + A_STORED + code
+    whole, alone = TYPES + BITS + FACT + A_STORED + A_BITS + code, TYPES + FACT + A_STORED + code
     shorter = whole.replace(", bits, value", ", bits").replace("16, float", "16").replace("8, uint", "8")
     assert with_facts_used(whole) == shorter
     assert (

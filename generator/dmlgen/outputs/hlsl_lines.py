@@ -41,7 +41,7 @@ MEANINGS = "//              "
 _WORD = re.compile(r"\w+")
 _DEFINED_VALUE = re.compile(r"^#define (\w+_VALUE) ", re.MULTILINE)
 _VALUE = re.compile(r"^#define (\w+_VALUE) (\w+)\n", re.MULTILINE)
-_FACT = re.compile(r"^#define [A-Z]+_OF\((?P<facts>stored, .*?|value)\) (?P<fact>\w+)", re.MULTILINE)
+_FACT = re.compile(r"^#define ([A-Z]+)\((?P<facts>[a-z, ]+)\) (?P<fact>(?i:\1))(?=$|  //)", re.MULTILINE)
 _DATA_TYPE = re.compile(r"^(?P<name>#define [A-Z]+\d+ )(?P<facts>.*)$", re.MULTILINE)
 _DESCRIBED = re.compile(r"//   (?:  )?(X(?=_))?([A-Z_][A-Z0-9_]*) ")
 
@@ -75,7 +75,7 @@ def with_facts_used(text: str) -> str:
     if len(used) > 1:
         return text
     fact = used[0].upper()
-    text = re.sub(rf"^#define (?:{fact}(?:_OF)?\(|\w+_{fact} {fact}\().*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(rf"^#define (?:{fact}\(|FACT\(|\w+_{fact} FACT\().*\n", "", text, flags=re.MULTILINE)
     return re.sub(rf"\b(\w+)_{fact}\b", r"\1_TYPE", text)
 
 
