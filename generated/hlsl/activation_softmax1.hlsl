@@ -11,6 +11,8 @@
 // are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
+// For each tensor, X being INPUT or OUTPUT:
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
@@ -27,8 +29,6 @@
 //              stays in registers and is read only once; else 0
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
-// For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -36,14 +36,13 @@
 // Data types
 #define FLOAT16 float16_t, 11
 #define FLOAT32 float, 24
-#define STORED_OF(stored, significand) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define SIGNIFICAND_OF(stored, significand) significand  // its bits, of a float
-#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_SIGNIFICAND SIGNIFICAND(INPUT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
+#define STORED(stored, significand) stored  // what a buffer holds, where words pack narrow elements
+#define SIGNIFICAND(stored, significand) significand  // its bits, of a float
+#define FACT(fact, type) fact(type)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define INPUT_SIGNIFICAND FACT(SIGNIFICAND, INPUT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;

@@ -10,6 +10,9 @@
 // are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
+// For each tensor, X being INPUT or OUTPUT:
+//   X_TYPE     its data type. InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8;
+//              OutputTensor: INT64, INT32, UINT64, UINT32
 //   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
@@ -27,9 +30,6 @@
 //              stays in registers and is read only once; else 0
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
-// For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type. InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8;
-//              OutputTensor: INT64, INT32, UINT64, UINT32
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -45,17 +45,15 @@
 #define UINT16 uint16_t, 16, uint
 #define UINT32 uint, 32, uint
 #define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_BITS BITS(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value) bits
+#define VALUE(stored, bits, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define INPUT_BITS FACT(BITS, INPUT_TYPE)
+#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 #if INPUT_BITS < 16
 typedef INPUT_STORED InputElements;

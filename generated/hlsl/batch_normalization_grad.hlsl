@@ -11,6 +11,10 @@
 // are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
+// For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or
+// OUTPUT_SCALE_GRADIENT or OUTPUT_BIAS_GRADIENT:
+//   X_TYPE     its data type. InputTensor, InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor,
+//              OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor: FLOAT32, FLOAT16
 //   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
@@ -27,10 +31,6 @@
 //              stays in registers and is read only once; else 0
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
-// For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or
-// OUTPUT_SCALE_GRADIENT or OUTPUT_BIAS_GRADIENT:
-//   X_TYPE     its data type. InputTensor, InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor,
-//              OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor: FLOAT32, FLOAT16
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.

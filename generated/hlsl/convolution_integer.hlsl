@@ -105,25 +105,23 @@
 #define INT8 uint, 8, int
 #define INT32 int, 32, int
 #define UINT8 uint, 8, uint
-#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_BITS BITS(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define INPUT_ZERO_POINT_STORED STORED(INPUT_ZERO_POINT_TYPE)
-#define INPUT_ZERO_POINT_BITS BITS(INPUT_ZERO_POINT_TYPE)
-#define INPUT_ZERO_POINT_VALUE VALUE(INPUT_ZERO_POINT_TYPE)
-#define FILTER_STORED STORED(FILTER_TYPE)
-#define FILTER_BITS BITS(FILTER_TYPE)
-#define FILTER_VALUE VALUE(FILTER_TYPE)
-#define FILTER_ZERO_POINT_STORED STORED(FILTER_ZERO_POINT_TYPE)
-#define FILTER_ZERO_POINT_BITS BITS(FILTER_ZERO_POINT_TYPE)
-#define FILTER_ZERO_POINT_VALUE VALUE(FILTER_ZERO_POINT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value) bits
+#define VALUE(stored, bits, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define INPUT_BITS FACT(BITS, INPUT_TYPE)
+#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
+#define INPUT_ZERO_POINT_STORED FACT(STORED, INPUT_ZERO_POINT_TYPE)
+#define INPUT_ZERO_POINT_BITS FACT(BITS, INPUT_ZERO_POINT_TYPE)
+#define INPUT_ZERO_POINT_VALUE FACT(VALUE, INPUT_ZERO_POINT_TYPE)
+#define FILTER_STORED FACT(STORED, FILTER_TYPE)
+#define FILTER_BITS FACT(BITS, FILTER_TYPE)
+#define FILTER_VALUE FACT(VALUE, FILTER_TYPE)
+#define FILTER_ZERO_POINT_STORED FACT(STORED, FILTER_ZERO_POINT_TYPE)
+#define FILTER_ZERO_POINT_BITS FACT(BITS, FILTER_ZERO_POINT_TYPE)
+#define FILTER_ZERO_POINT_VALUE FACT(VALUE, FILTER_ZERO_POINT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX

@@ -31,14 +31,13 @@
 #define INT64 int64_t, int64_t
 #define UINT32 uint, uint
 #define UINT64 uint64_t, uint64_t
-#define STORED_OF(stored, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define STORED(stored, value) stored  // what a buffer holds, where words pack narrow elements
+#define VALUE(stored, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
 
 struct Dimension
 {

@@ -50,22 +50,20 @@
 #define INT8 uint, 8, int
 #define UINT4 uint, 4, uint
 #define UINT8 uint, 8, uint
-#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_BITS BITS(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define QUANTIZATION0_STORED STORED(QUANTIZATION0_TYPE)
-#define QUANTIZATION0_BITS BITS(QUANTIZATION0_TYPE)
-#define QUANTIZATION0_VALUE VALUE(QUANTIZATION0_TYPE)
-#define QUANTIZATION1_STORED STORED(QUANTIZATION1_TYPE)
-#define QUANTIZATION1_BITS BITS(QUANTIZATION1_TYPE)
-#define QUANTIZATION1_VALUE VALUE(QUANTIZATION1_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value) bits
+#define VALUE(stored, bits, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define INPUT_BITS FACT(BITS, INPUT_TYPE)
+#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
+#define QUANTIZATION0_STORED FACT(STORED, QUANTIZATION0_TYPE)
+#define QUANTIZATION0_BITS FACT(BITS, QUANTIZATION0_TYPE)
+#define QUANTIZATION0_VALUE FACT(VALUE, QUANTIZATION0_TYPE)
+#define QUANTIZATION1_STORED FACT(STORED, QUANTIZATION1_TYPE)
+#define QUANTIZATION1_BITS FACT(BITS, QUANTIZATION1_TYPE)
+#define QUANTIZATION1_VALUE FACT(VALUE, QUANTIZATION1_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 

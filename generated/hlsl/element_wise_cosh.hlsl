@@ -12,6 +12,8 @@
 // and dimensions of size 1 are dropped. Groups are enough for their threads to cover `count` vectors or blocks.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
+// For each tensor, X being INPUT or OUTPUT:
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -22,8 +24,6 @@
 //   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 or more
-// For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   NUM_THREADS  threads in a group
@@ -33,14 +33,13 @@
 // Data types
 #define FLOAT16 float16_t, 11
 #define FLOAT32 float, 24
-#define STORED_OF(stored, significand) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define SIGNIFICAND_OF(stored, significand) significand  // its bits, of a float
-#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_SIGNIFICAND SIGNIFICAND(INPUT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
+#define STORED(stored, significand) stored  // what a buffer holds, where words pack narrow elements
+#define SIGNIFICAND(stored, significand) significand  // its bits, of a float
+#define FACT(fact, type) fact(type)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define INPUT_SIGNIFICAND FACT(SIGNIFICAND, INPUT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;

@@ -12,6 +12,8 @@
 // and dimensions of size 1 are dropped. Groups are enough for their threads to cover `count` vectors or blocks.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
+// For each tensor, X being INPUT or OUTPUT:
+//   X_TYPE     its data type. InputTensor: FLOAT32, FLOAT16; OutputTensor: UINT32, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -22,8 +24,6 @@
 //   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 or more
-// For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type. InputTensor: FLOAT32, FLOAT16; OutputTensor: UINT32, UINT8
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -33,13 +33,12 @@
 #define FLOAT32 float, 32
 #define UINT8 uint, 8
 #define UINT32 uint, 32
-#define STORED_OF(stored, bits) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits) bits
-#define BITS(type) BITS_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define STORED(stored, bits) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits) bits
+#define FACT(fact, type) fact(type)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 #if OUTPUT_BITS < 16

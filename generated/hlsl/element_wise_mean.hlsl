@@ -12,6 +12,8 @@
 // and dimensions of size 1 are dropped. Groups are enough for their threads to cover `count` vectors or blocks.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
+// For each tensor, X being A or B or OUTPUT:
+//   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16, INT32, UINT32
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -22,8 +24,6 @@
 //   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 or more
-// For each tensor, X being A or B or OUTPUT:
-//   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16, INT32, UINT32
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -33,16 +33,15 @@
 #define FLOAT32 float, float
 #define INT32 int, int
 #define UINT32 uint, uint
-#define STORED_OF(stored, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define A_STORED STORED(A_TYPE)
-#define A_VALUE VALUE(A_TYPE)
-#define B_STORED STORED(B_TYPE)
-#define B_VALUE VALUE(B_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define STORED(stored, value) stored  // what a buffer holds, where words pack narrow elements
+#define VALUE(stored, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define A_STORED FACT(STORED, A_TYPE)
+#define A_VALUE FACT(VALUE, A_TYPE)
+#define B_STORED FACT(STORED, B_TYPE)
+#define B_VALUE FACT(VALUE, B_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 typedef vector<A_STORED, A_VECTOR> AElements;
 typedef vector<B_STORED, B_VECTOR> BElements;

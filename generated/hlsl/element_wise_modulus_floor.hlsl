@@ -13,6 +13,9 @@
 // and dimensions of size 1 are dropped. Groups are enough for their threads to cover `count` vectors or blocks.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
+// For each tensor, X being A or B or OUTPUT:
+//   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
+//              UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -23,9 +26,6 @@
 //   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 or more
-// For each tensor, X being A or B or OUTPUT:
-//   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
-//              UINT32, UINT16, UINT8
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -41,26 +41,23 @@
 #define UINT16 uint16_t, 16, 0, uint
 #define UINT32 uint, 32, 0, uint
 #define UINT64 uint64_t, 64, 0, uint64_t
-#define STORED_OF(stored, bits, significand, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value) bits
-#define BITS(type) BITS_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value) significand  // its bits, of a float
-#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define VALUE_OF(stored, bits, significand, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define A_STORED STORED(A_TYPE)
-#define A_BITS BITS(A_TYPE)
-#define A_SIGNIFICAND SIGNIFICAND(A_TYPE)
-#define A_VALUE VALUE(A_TYPE)
-#define B_STORED STORED(B_TYPE)
-#define B_BITS BITS(B_TYPE)
-#define B_SIGNIFICAND SIGNIFICAND(B_TYPE)
-#define B_VALUE VALUE(B_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define STORED(stored, bits, significand, value) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, significand, value) bits
+#define SIGNIFICAND(stored, bits, significand, value) significand  // its bits, of a float
+#define VALUE(stored, bits, significand, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define A_STORED FACT(STORED, A_TYPE)
+#define A_BITS FACT(BITS, A_TYPE)
+#define A_SIGNIFICAND FACT(SIGNIFICAND, A_TYPE)
+#define A_VALUE FACT(VALUE, A_TYPE)
+#define B_STORED FACT(STORED, B_TYPE)
+#define B_BITS FACT(BITS, B_TYPE)
+#define B_SIGNIFICAND FACT(SIGNIFICAND, B_TYPE)
+#define B_VALUE FACT(VALUE, B_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 typedef vector<A_STORED, A_BITS < 16 ? 1 : A_VECTOR> AElements;
 typedef vector<B_STORED, B_BITS < 16 ? 1 : B_VECTOR> BElements;

@@ -13,6 +13,10 @@
 // and dimensions of size 1 are dropped. Groups are enough for their threads to cover `count` vectors or blocks.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
+// For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or
+// OUTPUT_ZERO_POINT or OUTPUT:
+//   X_TYPE     its data type. AScaleTensor, BScaleTensor, OutputScaleTensor: FLOAT32; ATensor, AZeroPointTensor,
+//              BTensor, BZeroPointTensor, OutputZeroPointTensor, OutputTensor: INT8, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -23,10 +27,6 @@
 //   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 or more
-// For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or
-// OUTPUT_ZERO_POINT or OUTPUT:
-//   X_TYPE     its data type. AScaleTensor, BScaleTensor, OutputScaleTensor: FLOAT32; ATensor, AZeroPointTensor,
-//              BTensor, BZeroPointTensor, OutputZeroPointTensor, OutputTensor: INT8, UINT8
 //   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
 //              buffer may be bound in its place
 //   NUM_THREADS  threads in a group
@@ -50,39 +50,35 @@
 #define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define INT8 uint, 8, int, (-127-1), 127
 #define UINT8 uint, 8, uint, 0, 255
-#define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value, lowest, highest) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value, lowest, highest) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, value, lowest, highest) lowest
-#define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, value, lowest, highest) highest
-#define HIGHEST(type) HIGHEST_OF(type)
-#define A_STORED STORED(A_TYPE)
-#define A_BITS BITS(A_TYPE)
-#define A_VALUE VALUE(A_TYPE)
-#define ASCALE_STORED STORED(ASCALE_TYPE)
-#define AZERO_POINT_STORED STORED(AZERO_POINT_TYPE)
-#define AZERO_POINT_BITS BITS(AZERO_POINT_TYPE)
-#define AZERO_POINT_VALUE VALUE(AZERO_POINT_TYPE)
-#define B_STORED STORED(B_TYPE)
-#define B_BITS BITS(B_TYPE)
-#define B_VALUE VALUE(B_TYPE)
-#define BSCALE_STORED STORED(BSCALE_TYPE)
-#define BZERO_POINT_STORED STORED(BZERO_POINT_TYPE)
-#define BZERO_POINT_BITS BITS(BZERO_POINT_TYPE)
-#define BZERO_POINT_VALUE VALUE(BZERO_POINT_TYPE)
-#define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
-#define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-#define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
-#define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
+#define STORED(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value, lowest, highest) bits
+#define VALUE(stored, bits, value, lowest, highest) value  // the type it is computed in
+#define LOWEST(stored, bits, value, lowest, highest) lowest
+#define HIGHEST(stored, bits, value, lowest, highest) highest
+#define FACT(fact, type) fact(type)
+#define A_STORED FACT(STORED, A_TYPE)
+#define A_BITS FACT(BITS, A_TYPE)
+#define A_VALUE FACT(VALUE, A_TYPE)
+#define ASCALE_STORED FACT(STORED, ASCALE_TYPE)
+#define AZERO_POINT_STORED FACT(STORED, AZERO_POINT_TYPE)
+#define AZERO_POINT_BITS FACT(BITS, AZERO_POINT_TYPE)
+#define AZERO_POINT_VALUE FACT(VALUE, AZERO_POINT_TYPE)
+#define B_STORED FACT(STORED, B_TYPE)
+#define B_BITS FACT(BITS, B_TYPE)
+#define B_VALUE FACT(VALUE, B_TYPE)
+#define BSCALE_STORED FACT(STORED, BSCALE_TYPE)
+#define BZERO_POINT_STORED FACT(STORED, BZERO_POINT_TYPE)
+#define BZERO_POINT_BITS FACT(BITS, BZERO_POINT_TYPE)
+#define BZERO_POINT_VALUE FACT(VALUE, BZERO_POINT_TYPE)
+#define OUTPUT_SCALE_STORED FACT(STORED, OUTPUT_SCALE_TYPE)
+#define OUTPUT_ZERO_POINT_STORED FACT(STORED, OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_BITS FACT(BITS, OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
+#define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
+#define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
 
 typedef A_STORED AElements;
 typedef vector<ASCALE_STORED, ASCALE_VECTOR> AScaleElements;

@@ -12,6 +12,9 @@
 // and dimensions of size 1 are dropped. Groups are enough for their threads to cover `count` vectors or blocks.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
+// For each tensor, X being INPUT or OUTPUT:
+//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
+//              UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
 //   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
@@ -22,9 +25,6 @@
 //   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
 //   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   RANK       dimensions after merging, 1 or more
-// For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
-//              UINT16, UINT8
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups.
@@ -40,18 +40,16 @@
 #define UINT16 uint16_t, 16, uint
 #define UINT32 uint, 32, uint
 #define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_BITS BITS(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value) bits
+#define VALUE(stored, bits, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define INPUT_BITS FACT(BITS, INPUT_TYPE)
+#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
 #if OUTPUT_BITS < 16

@@ -79,28 +79,26 @@
 #define UINT8 uint, 8, uint
 #define UINT16 uint16_t, 16, uint
 #define UINT32 uint, 32, uint
-#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define A_STORED STORED(A_TYPE)
-#define A_BITS BITS(A_TYPE)
-#define A_VALUE VALUE(A_TYPE)
-#define ASCALE_STORED STORED(ASCALE_TYPE)
-#define AZERO_POINT_STORED STORED(AZERO_POINT_TYPE)
-#define AZERO_POINT_BITS BITS(AZERO_POINT_TYPE)
-#define AZERO_POINT_VALUE VALUE(AZERO_POINT_TYPE)
-#define B_STORED STORED(B_TYPE)
-#define B_BITS BITS(B_TYPE)
-#define B_VALUE VALUE(B_TYPE)
-#define BSCALE_STORED STORED(BSCALE_TYPE)
-#define BZERO_POINT_STORED STORED(BZERO_POINT_TYPE)
-#define BZERO_POINT_BITS BITS(BZERO_POINT_TYPE)
-#define BZERO_POINT_VALUE VALUE(BZERO_POINT_TYPE)
-#define BIAS_STORED STORED(BIAS_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value) bits
+#define VALUE(stored, bits, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define A_STORED FACT(STORED, A_TYPE)
+#define A_BITS FACT(BITS, A_TYPE)
+#define A_VALUE FACT(VALUE, A_TYPE)
+#define ASCALE_STORED FACT(STORED, ASCALE_TYPE)
+#define AZERO_POINT_STORED FACT(STORED, AZERO_POINT_TYPE)
+#define AZERO_POINT_BITS FACT(BITS, AZERO_POINT_TYPE)
+#define AZERO_POINT_VALUE FACT(VALUE, AZERO_POINT_TYPE)
+#define B_STORED FACT(STORED, B_TYPE)
+#define B_BITS FACT(BITS, B_TYPE)
+#define B_VALUE FACT(VALUE, B_TYPE)
+#define BSCALE_STORED FACT(STORED, BSCALE_TYPE)
+#define BZERO_POINT_STORED FACT(STORED, BZERO_POINT_TYPE)
+#define BZERO_POINT_BITS FACT(BITS, BZERO_POINT_TYPE)
+#define BZERO_POINT_VALUE FACT(VALUE, BZERO_POINT_TYPE)
+#define BIAS_STORED FACT(STORED, BIAS_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX

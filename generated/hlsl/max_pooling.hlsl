@@ -62,21 +62,18 @@
 #define UINT16 uint16_t, 16, uint, 0
 #define UINT32 uint, 32, uint, 0
 #define UINT64 uint64_t, 64, uint64_t, 0
-#define STORED_OF(stored, bits, value, lowest) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value, lowest) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value, lowest) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, value, lowest) lowest
-#define LOWEST(type) LOWEST_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_BITS BITS(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define INPUT_LOWEST LOWEST(INPUT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define STORED(stored, bits, value, lowest) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value, lowest) bits
+#define VALUE(stored, bits, value, lowest) value  // the type it is computed in
+#define LOWEST(stored, bits, value, lowest) lowest
+#define FACT(fact, type) fact(type)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define INPUT_BITS FACT(BITS, INPUT_TYPE)
+#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
+#define INPUT_LOWEST FACT(LOWEST, INPUT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 #if PASS == 1
 #define RANK OUTPUT_SIZES_LENGTH

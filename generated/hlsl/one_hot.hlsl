@@ -41,20 +41,18 @@
 #define UINT16 uint16_t, 16, uint
 #define UINT32 uint, 32, uint
 #define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define INDICES_STORED STORED(INDICES_TYPE)
-#define INDICES_VALUE VALUE(INDICES_TYPE)
-#define VALUES_STORED STORED(VALUES_TYPE)
-#define VALUES_BITS BITS(VALUES_TYPE)
-#define VALUES_VALUE VALUE(VALUES_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value) bits
+#define VALUE(stored, bits, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define INDICES_STORED FACT(STORED, INDICES_TYPE)
+#define INDICES_VALUE FACT(VALUE, INDICES_TYPE)
+#define VALUES_STORED FACT(STORED, VALUES_TYPE)
+#define VALUES_BITS FACT(BITS, VALUES_TYPE)
+#define VALUES_VALUE FACT(VALUE, VALUES_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;

@@ -50,28 +50,24 @@
 #define INT8 uint, 8, int, (-127-1), 127
 #define UINT4 uint, 4, uint, 0, 15
 #define UINT8 uint, 8, uint, 0, 255
-#define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value, lowest, highest) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value, lowest, highest) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, value, lowest, highest) lowest
-#define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, value, lowest, highest) highest
-#define HIGHEST(type) HIGHEST_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define QUANTIZATION0_STORED STORED(QUANTIZATION0_TYPE)
-#define QUANTIZATION0_BITS BITS(QUANTIZATION0_TYPE)
-#define QUANTIZATION0_VALUE VALUE(QUANTIZATION0_TYPE)
-#define QUANTIZATION1_STORED STORED(QUANTIZATION1_TYPE)
-#define QUANTIZATION1_BITS BITS(QUANTIZATION1_TYPE)
-#define QUANTIZATION1_VALUE VALUE(QUANTIZATION1_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-#define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
-#define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
+#define STORED(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value, lowest, highest) bits
+#define VALUE(stored, bits, value, lowest, highest) value  // the type it is computed in
+#define LOWEST(stored, bits, value, lowest, highest) lowest
+#define HIGHEST(stored, bits, value, lowest, highest) highest
+#define FACT(fact, type) fact(type)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define QUANTIZATION0_STORED FACT(STORED, QUANTIZATION0_TYPE)
+#define QUANTIZATION0_BITS FACT(BITS, QUANTIZATION0_TYPE)
+#define QUANTIZATION0_VALUE FACT(VALUE, QUANTIZATION0_TYPE)
+#define QUANTIZATION1_STORED FACT(STORED, QUANTIZATION1_TYPE)
+#define QUANTIZATION1_BITS FACT(BITS, QUANTIZATION1_TYPE)
+#define QUANTIZATION1_VALUE FACT(VALUE, QUANTIZATION1_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
+#define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
+#define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
 
 typedef OUTPUT_STORED OutputElements;
 

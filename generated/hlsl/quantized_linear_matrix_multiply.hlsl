@@ -75,39 +75,35 @@
 #define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
 #define INT8 uint, 8, int, (-127-1), 127
 #define UINT8 uint, 8, uint, 0, 255
-#define STORED_OF(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value, lowest, highest) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value, lowest, highest) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, value, lowest, highest) lowest
-#define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, value, lowest, highest) highest
-#define HIGHEST(type) HIGHEST_OF(type)
-#define A_STORED STORED(A_TYPE)
-#define A_BITS BITS(A_TYPE)
-#define A_VALUE VALUE(A_TYPE)
-#define ASCALE_STORED STORED(ASCALE_TYPE)
-#define AZERO_POINT_STORED STORED(AZERO_POINT_TYPE)
-#define AZERO_POINT_BITS BITS(AZERO_POINT_TYPE)
-#define AZERO_POINT_VALUE VALUE(AZERO_POINT_TYPE)
-#define B_STORED STORED(B_TYPE)
-#define B_BITS BITS(B_TYPE)
-#define B_VALUE VALUE(B_TYPE)
-#define BSCALE_STORED STORED(BSCALE_TYPE)
-#define BZERO_POINT_STORED STORED(BZERO_POINT_TYPE)
-#define BZERO_POINT_BITS BITS(BZERO_POINT_TYPE)
-#define BZERO_POINT_VALUE VALUE(BZERO_POINT_TYPE)
-#define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
-#define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-#define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
-#define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
+#define STORED(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value, lowest, highest) bits
+#define VALUE(stored, bits, value, lowest, highest) value  // the type it is computed in
+#define LOWEST(stored, bits, value, lowest, highest) lowest
+#define HIGHEST(stored, bits, value, lowest, highest) highest
+#define FACT(fact, type) fact(type)
+#define A_STORED FACT(STORED, A_TYPE)
+#define A_BITS FACT(BITS, A_TYPE)
+#define A_VALUE FACT(VALUE, A_TYPE)
+#define ASCALE_STORED FACT(STORED, ASCALE_TYPE)
+#define AZERO_POINT_STORED FACT(STORED, AZERO_POINT_TYPE)
+#define AZERO_POINT_BITS FACT(BITS, AZERO_POINT_TYPE)
+#define AZERO_POINT_VALUE FACT(VALUE, AZERO_POINT_TYPE)
+#define B_STORED FACT(STORED, B_TYPE)
+#define B_BITS FACT(BITS, B_TYPE)
+#define B_VALUE FACT(VALUE, B_TYPE)
+#define BSCALE_STORED FACT(STORED, BSCALE_TYPE)
+#define BZERO_POINT_STORED FACT(STORED, BZERO_POINT_TYPE)
+#define BZERO_POINT_BITS FACT(BITS, BZERO_POINT_TYPE)
+#define BZERO_POINT_VALUE FACT(VALUE, BZERO_POINT_TYPE)
+#define OUTPUT_SCALE_STORED FACT(STORED, OUTPUT_SCALE_TYPE)
+#define OUTPUT_ZERO_POINT_STORED FACT(STORED, OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_BITS FACT(BITS, OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
+#define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
+#define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX

@@ -35,15 +35,14 @@
 #define FLOAT32 float, float
 #define UINT32 uint, uint
 #define UINT64 uint64_t, uint64_t
-#define STORED_OF(stored, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define ROI_STORED STORED(ROI_TYPE)
-#define BATCH_INDICES_STORED STORED(BATCH_INDICES_TYPE)
-#define BATCH_INDICES_VALUE VALUE(BATCH_INDICES_TYPE)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define STORED(stored, value) stored  // what a buffer holds, where words pack narrow elements
+#define VALUE(stored, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define ROI_STORED FACT(STORED, ROI_TYPE)
+#define BATCH_INDICES_STORED FACT(STORED, BATCH_INDICES_TYPE)
+#define BATCH_INDICES_VALUE FACT(VALUE, BATCH_INDICES_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);

@@ -41,23 +41,21 @@
 #define UINT32 uint, 32, uint
 #define UINT64 uint64_t, 64, uint64_t
 #define UINT128 uint4, 128, uint4
-#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
-#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_BITS BITS(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define INDICES_STORED STORED(INDICES_TYPE)
-#define INDICES_VALUE VALUE(INDICES_TYPE)
-#define UPDATES_STORED STORED(UPDATES_TYPE)
-#define UPDATES_BITS BITS(UPDATES_TYPE)
-#define UPDATES_VALUE VALUE(UPDATES_TYPE)
+#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value) bits
+#define VALUE(stored, bits, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define INPUT_BITS FACT(BITS, INPUT_TYPE)
+#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
+#define INDICES_STORED FACT(STORED, INDICES_TYPE)
+#define INDICES_VALUE FACT(VALUE, INDICES_TYPE)
+#define UPDATES_STORED FACT(STORED, UPDATES_TYPE)
+#define UPDATES_BITS FACT(BITS, UPDATES_TYPE)
+#define UPDATES_VALUE FACT(VALUE, UPDATES_TYPE)
 
 struct Dimension
 {

@@ -41,18 +41,16 @@
 #define UINT16 uint16_t, 16, uint
 #define UINT32 uint, 32, uint
 #define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
-#define INPUT_GRADIENT_BITS BITS(INPUT_GRADIENT_TYPE)
-#define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
+#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value) bits
+#define VALUE(stored, bits, value) value  // the type it is computed in
+#define FACT(fact, type) fact(type)
+#define INPUT_GRADIENT_STORED FACT(STORED, INPUT_GRADIENT_TYPE)
+#define INPUT_GRADIENT_BITS FACT(BITS, INPUT_GRADIENT_TYPE)
+#define INPUT_GRADIENT_VALUE FACT(VALUE, INPUT_GRADIENT_TYPE)
+#define OUTPUT_GRADIENT_STORED FACT(STORED, OUTPUT_GRADIENT_TYPE)
+#define OUTPUT_GRADIENT_BITS FACT(BITS, OUTPUT_GRADIENT_TYPE)
+#define OUTPUT_GRADIENT_VALUE FACT(VALUE, OUTPUT_GRADIENT_TYPE)
 
 #if OUTPUT_GRADIENT_BITS < 16
 typedef OUTPUT_GRADIENT_STORED OutputGradientElements;

@@ -46,24 +46,20 @@
 #define UINT16 uint16_t, 16, 0, uint, 0
 #define UINT32 uint, 32, 0, uint, 0
 #define UINT64 uint64_t, 64, 0, uint64_t, 0
-#define STORED_OF(stored, bits, significand, value, lowest) stored  // what a buffer holds, where words pack narrow elements
-#define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, significand, value, lowest) bits
-#define BITS(type) BITS_OF(type)
-#define SIGNIFICAND_OF(stored, bits, significand, value, lowest) significand  // its bits, of a float
-#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
-#define VALUE_OF(stored, bits, significand, value, lowest) value  // the type it is computed in
-#define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, significand, value, lowest) lowest
-#define LOWEST(type) LOWEST_OF(type)
-#define OUTPUT_VALUE_STORED STORED(OUTPUT_VALUE_TYPE)
-#define OUTPUT_VALUE_BITS BITS(OUTPUT_VALUE_TYPE)
-#define OUTPUT_VALUE_VALUE VALUE(OUTPUT_VALUE_TYPE)
-#define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_BITS BITS(INPUT_TYPE)
-#define INPUT_VALUE VALUE(INPUT_TYPE)
-#define OUTPUT_INDEX_STORED STORED(OUTPUT_INDEX_TYPE)
-#define OUTPUT_INDEX_VALUE VALUE(OUTPUT_INDEX_TYPE)
+#define STORED(stored, bits, significand, value, lowest) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, significand, value, lowest) bits
+#define SIGNIFICAND(stored, bits, significand, value, lowest) significand  // its bits, of a float
+#define VALUE(stored, bits, significand, value, lowest) value  // the type it is computed in
+#define LOWEST(stored, bits, significand, value, lowest) lowest
+#define FACT(fact, type) fact(type)
+#define OUTPUT_VALUE_STORED FACT(STORED, OUTPUT_VALUE_TYPE)
+#define OUTPUT_VALUE_BITS FACT(BITS, OUTPUT_VALUE_TYPE)
+#define OUTPUT_VALUE_VALUE FACT(VALUE, OUTPUT_VALUE_TYPE)
+#define INPUT_STORED FACT(STORED, INPUT_TYPE)
+#define INPUT_BITS FACT(BITS, INPUT_TYPE)
+#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
+#define OUTPUT_INDEX_STORED FACT(STORED, OUTPUT_INDEX_TYPE)
+#define OUTPUT_INDEX_VALUE FACT(VALUE, OUTPUT_INDEX_TYPE)
 
 struct Dimension
 {
@@ -71,8 +67,8 @@ struct Dimension
     uint reciprocal, inputStride, outputValueStride, outputIndexStride, reserved0, reserved1, reserved2;
 };
 
-#define ELEMENT_SIGNIFICAND SIGNIFICAND(ELEMENT_TYPE)
-#define ELEMENT_LOWEST LOWEST(ELEMENT_TYPE)
+#define ELEMENT_SIGNIFICAND FACT(SIGNIFICAND, ELEMENT_TYPE)
+#define ELEMENT_LOWEST FACT(LOWEST, ELEMENT_TYPE)
 
 struct Entry
 {

@@ -16,7 +16,7 @@ from typing import NamedTuple
 _DECLARATION = re.compile(
     r"""^ (?: \[\[vk::ext_.*?\]\]\s+ | \[\w+(?:\(.*\))?\]\n )*
         (?: struct\ (?P<struct>\w+) \n\{\n (?:.*\n)*? \};
-          | \#define\ (?P<macro>\w+) (?: (?: (?<!\d)\ \w+ (?:\(\w+\))?)? | \([\w,\ ]*\) (?:.*\\\n)*.* )
+          | \#define\ (?P<macro>\w+) (?: (?: (?<!\d)\ \w+ (?:\([\w,\ ]+\))?)? | \([\w,\ ]*\) (?:.*\\\n)*.* )
           | typedef\ [^;]+ \ (?P<type>\w+); .*
           | (?:groupshared|static)\ (?P<variables> [^;]+ ); .*
           | (?:precise\ )? [\w<>]+ \ (?P<function>\w+) \( (?P<parameters> [^;{]*? ) \)
