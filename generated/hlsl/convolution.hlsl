@@ -1170,6 +1170,101 @@ uint PartOf(uint part, uint number, uint y, uint x)
 uint PartWords() { return SPLIT_K ? PartOf(parts, 0, 0, 0) : 0; }
 #endif
 
+#if PASS == 2 || PASS == 3
+#define TO_PARTS (SPLIT_K && PASS == 2)
+#define SCATTERED (OUTPUT_VECTOR == 1 && !OUTPUT_DOWN && !SPLIT_K)  // sums are stored one by one
+// A thread stores four sums at a time: adjacent ones of a row, or of a column if OUTPUT_DOWN, or if SCATTERED, so that
+// adjacent elements of a row belong to neighboring threads.
+static const uint sumsDown = OUTPUT_DOWN || SCATTERED ? 4 : 1;
+static const uint sumsAcross = 4 / sumsDown;
+
+// Where four sums go in the output, apart from their row
+struct Four
+{
+    List positions[sumsAcross];
+    uint offsets[sumsAcross];
+};
+
+// Each position is computed by itself: going from one to the next takes branches, which stay even if only the first is
+// used.
+Four FourAt(uint number, uint x)
+{
+    Four four;
+    [unroll]
+    for (uint e = 0; e < sumsAcross; e++)
+    {
+        four.positions[e] = PositionOf(number, 0, x + e);
+        four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
+    }
+    return four;
+}
+
+// Where one of them is, from row y on
+List PositionIn(Four four, uint e, uint y)
+{
+    List position = four.positions[e % sumsAcross];
+    position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+    return position;
+}
+
+// Stores four elements, or their partial sums, of columns below `end`
+void StoreFour(uint part, uint number, uint y, uint x, uint end, Four four, float4 totals)
+{
+    if (y >= matrixRows || x >= end)
+        return;
+#if TO_PARTS
+    scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
+#else
+    vector<float, 4> elements;
+    uint e;
+    [unroll]
+    for (e = 0; e < 4; e++)
+        elements[e] = Finished(PositionIn(four, e, y), totals[e]);
+    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
+    const uint at = (four.offsets[0] + y * step) / 4;
+    if (!IsThere(four.positions[0]))
+        return;
+    outputTensor[at] = (OutputBuffer)elements;
+#else
+    [unroll]
+    for (e = 0; e < 4; e++)
+        if (IsThere(four.positions[e % sumsAcross]) && (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows))
+            StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
+#endif
+#endif
+}
+#endif
+
+#if PASS == 3
+// Adds up the partial sums of four adjacent elements of a row, in a fixed order: PART_THREADS threads take turns with
+// the parts, then one of them combines their sums.
+#if PART_THREADS > 1
+groupshared float4 shares[NUM_THREADS];
+#endif
+
+void AddParts(uint group, uint thread)
+{
+    const uint across = PartPitch() / 4, vectors = matrixRows * across;
+    const uint beside = NUM_THREADS / PART_THREADS, share = PART_THREADS > 1 ? thread / beside : 0;
+    const uint item = group * beside + thread % beside, end = item < matrices * vectors ? parts : 0;
+    const uint number = item / vectors, rest = item - number * vectors;
+    const uint row = rest / across, column = rest % across * 4;
+    float4 totals = 0;
+    for (uint part = share; part < end; part += PART_THREADS)
+        totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
+#if PART_THREADS > 1
+    shares[thread] = totals;
+    GroupMemoryBarrierWithGroupSync();
+    [unroll]
+    for (uint other = 1; other < PART_THREADS; other++)
+        totals += shares[(thread + other * beside) % NUM_THREADS];
+#endif
+    if (end > 0 && share == 0)
+        StoreFour(0, number, row, column, matrixColumns, FourAt(number, column), totals);
+}
+#endif
+
 #if PASS == 2 || PASS == 4
 #define WHOLE_TAPS (TAP_PRODUCTS == TILE_DEPTH)  // whether all products of a tile belong to a single tap
 
@@ -1321,110 +1416,7 @@ uint LeftStep(Step step)
 }
 #endif
 
-#if PASS == 2 || PASS == 3
-#define TO_PARTS (SPLIT_K && PASS == 2)
-#define SCATTERED (OUTPUT_VECTOR == 1 && !OUTPUT_DOWN && !SPLIT_K)  // sums are stored one by one
-// A thread stores four sums at a time: adjacent ones of a row, or of a column if OUTPUT_DOWN, or if SCATTERED, so that
-// adjacent elements of a row belong to neighboring threads.
-static const uint sumsDown = OUTPUT_DOWN || SCATTERED ? 4 : 1;
-static const uint sumsAcross = 4 / sumsDown;
-
-// Where four sums go in the output, apart from their row
-struct Four
-{
-    List positions[sumsAcross];
-    uint offsets[sumsAcross];
-};
-
-// Each position is computed by itself: going from one to the next takes branches, which stay even if only the first is
-// used.
-Four FourAt(uint number, uint x)
-{
-    Four four;
-    [unroll]
-    for (uint e = 0; e < sumsAcross; e++)
-    {
-        four.positions[e] = PositionOf(number, 0, x + e);
-        four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
-    }
-    return four;
-}
-
-// Where one of them is, from row y on
-List PositionIn(Four four, uint e, uint y)
-{
-    List position = four.positions[e % sumsAcross];
-    position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
-    return position;
-}
-
-// Stores four elements, or their partial sums, of columns below `end`
-void StoreFour(uint part, uint number, uint y, uint x, uint end, Four four, float4 totals)
-{
-    if (y >= matrixRows || x >= end)
-        return;
-#if TO_PARTS
-    scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
-#else
-    vector<float, 4> elements;
-    uint e;
-    [unroll]
-    for (e = 0; e < 4; e++)
-        elements[e] = Finished(PositionIn(four, e, y), totals[e]);
-    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
-#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
-    const uint at = (four.offsets[0] + y * step) / 4;
-    if (!IsThere(four.positions[0]))
-        return;
-    outputTensor[at] = (OutputBuffer)elements;
-#else
-    [unroll]
-    for (e = 0; e < 4; e++)
-        if (IsThere(four.positions[e % sumsAcross]) && (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows))
-            StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
-#endif
-#endif
-}
-#endif
-
-#if PASS == 3
-// Adds up the partial sums of four adjacent elements of a row, in a fixed order: PART_THREADS threads take turns with
-// the parts, then one of them combines their sums.
-#if PART_THREADS > 1
-groupshared float4 shares[NUM_THREADS];
-#endif
-
-void AddParts(uint group, uint thread)
-{
-    const uint across = PartPitch() / 4, vectors = matrixRows * across;
-    const uint beside = NUM_THREADS / PART_THREADS, share = PART_THREADS > 1 ? thread / beside : 0;
-    const uint item = group * beside + thread % beside, end = item < matrices * vectors ? parts : 0;
-    const uint number = item / vectors, rest = item - number * vectors;
-    const uint row = rest / across, column = rest % across * 4;
-    float4 totals = 0;
-    for (uint part = share; part < end; part += PART_THREADS)
-        totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
-#if PART_THREADS > 1
-    shares[thread] = totals;
-    GroupMemoryBarrierWithGroupSync();
-    [unroll]
-    for (uint other = 1; other < PART_THREADS; other++)
-        totals += shares[(thread + other * beside) % NUM_THREADS];
-#endif
-    if (end > 0 && share == 0)
-        StoreFour(0, number, row, column, matrixColumns, FourAt(number, column), totals);
-}
-#elif PASS == 4
-// The bits of an element of the left factor
-uint LeftBits(uint offset)
-{
-#if PACK_VECTOR == 8
-    return asuint16(filterTensor[offset][0]);
-#else
-    return asuint((float)filterTensor[offset][0]);
-#endif
-}
-
+#if PASS == 4
 // Puts an element's bits into its vector
 uint4 With(uint4 words, uint e, uint bits)
 {
@@ -1450,18 +1442,25 @@ void PackLeft(uint item)
     for (uint e = 0; e < PACK_VECTOR; e++)
     {
         if (first + e < Depth())
-            words = With(words, e, LeftBits(base + LeftStep(at)));
+        {
+            const uint offset = base + LeftStep(at);
+            words = With(words, e, PACK_VECTOR == 8 ? (uint)asuint16((float16_t)filterTensor[offset][0])
+                : asuint((float)filterTensor[offset][0]));
+        }
         at = After(at, 1);
     }
     scratch[PartWords() / 4 + (number * matrixRows + row) * steps + first / PACK_VECTOR] = words;
 }
 
 void Pack(uint item) { PackLeft(item); }
-#elif PASS == 2
+#endif
+
+#if PASS == 2
 // If a tile has several adjacent taps at once, the right factor at a later tap is the one at the first tap, shifted by
 // some columns: the columns include zero padding at the end of each image row, so that no window reaches into the next.
 static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
 static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
+
 static uint nonFinite = 0;  // where bits 15 or 31 are set, infinities or NaN were met
 
 // The line and the k, both within the tile, at which a thread's i-th load of a factor starts: so many elements of a
@@ -1761,7 +1760,6 @@ void PutLeft(uint thread, LeftVector next[leftLoads])
         }
         if (isThere)
             StoreShared(tiles[LeftIndex(position.x, position.y)], words, NON_PRIVATE);
-
 #else
         const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
         if (isThere)
@@ -1858,7 +1856,6 @@ void PutRight(uint thread, RightVector next[rightLoads])
         }
         if (isThere)
             StoreShared(tiles[RightIndex(position.x, position.y)], words, NON_PRIVATE);
-
 #else
         const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
         if (isThere)

@@ -797,8 +797,11 @@ void AddParts(uint group, uint thread)
     if (end > 0 && share == 0)
         StoreFour(0, number, row, column, matrixColumns, FourAt(number, column), totals);
 }
-#elif PASS == 2
+#endif
+
+#if PASS == 2
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
+
 // The line and the k, both within the tile, at which a thread's i-th load of a factor starts: so many elements of a
 // unit, where lines have `across` adjacent ones
 uint2 LoadPosition(bool isAlong, uint across, uint unit, uint elements, uint thread, uint i)
@@ -1038,7 +1041,6 @@ struct MatrixReader
 };
 
 #define LeftFactor(at) aTensor[at]
-#define RightFactor(at) bTensor[at]
 
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's loads lie apart by the
@@ -1088,7 +1090,6 @@ void PutLeft(uint thread, LeftVector next[leftLoads])
         }
         if (isThere)
             StoreShared(tiles[LeftIndex(position.x, position.y)], words, NON_PRIVATE);
-
 #else
         const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
         if (isThere)
@@ -1105,6 +1106,8 @@ void PutLeft(uint thread, LeftVector next[leftLoads])
 #endif
     }
 }
+
+#define RightFactor(at) bTensor[at]
 
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's loads lie apart by the
@@ -1154,7 +1157,6 @@ void PutRight(uint thread, RightVector next[rightLoads])
         }
         if (isThere)
             StoreShared(tiles[RightIndex(position.x, position.y)], words, NON_PRIVATE);
-
 #else
         const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
         if (isThere)
@@ -1252,6 +1254,7 @@ void Contract(uint item, uint thread)
     }
     StoreTile(part, number, top, left, waveTop, waveLeft, columnsEnd, totals);
 }
+
 #elif PASS == 4
 #if TRANSPOSED
 typedef RightBuffer LeftVector;

@@ -534,8 +534,11 @@ void AddParts(uint group, uint thread)
     if (end > 0 && share == 0)
         StoreFour(0, number, row, column, matrixColumns, FourAt(number, column), totals);
 }
-#elif PASS == 1
+#endif
+
+#if PASS == 1
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
+
 // Dot product of 16 signed bytes, added to a sum
 int Dot16(uint4 left, uint4 right, int sum)
 {
@@ -854,11 +857,6 @@ struct MatrixReader
 #else
 #define LeftFactor(at) aTensor[at]
 #endif
-#if RIGHT_VECTOR == 1
-#define RightFactor(at) (bTensor[(at) / 4] >> (at) % 4 * 8)
-#else
-#define RightFactor(at) bTensor[at]
-#endif
 
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's loads lie apart by the
@@ -925,9 +923,14 @@ void PutLeft(uint thread, LeftVector next[leftLoads])
         if (isThere)
             StoreShared(tiles[LeftIndex(position.x, position.y)], words ^ leftSigns, NON_PRIVATE);
 #endif
-
     }
 }
+
+#if RIGHT_VECTOR == 1
+#define RightFactor(at) (bTensor[(at) / 4] >> (at) % 4 * 8)
+#else
+#define RightFactor(at) bTensor[at]
+#endif
 
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's loads lie apart by the
@@ -994,7 +997,6 @@ void PutRight(uint thread, RightVector next[rightLoads])
         if (isThere)
             StoreShared(tiles[RightIndex(position.x, position.y)], words ^ rightSigns, NON_PRIVATE);
 #endif
-
     }
 }
 
