@@ -8827,9 +8827,9 @@ static const dmlops_shader_tensor dmlops_gather_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_inputs[] = {
-    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], InputTensor.DimensionCount + IndexDimensions - 1, 0) */
-    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
+    /* align: align([d + 1 for d in range(OutputTensor.DimensionCount)], InputTensor.DimensionCount + IndexDimensions - 1, 0) */
+    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
         DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT, DMLOPS_AT(IndexDimensions),
         DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* align */,
@@ -9654,9 +9654,9 @@ static const dmlops_shader_tensor dmlops_scatter_elements_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_elements_inputs[] = {
-    /* Number: [n + 1 for n in range(UpdatesTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(UpdatesTensor),
-        DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
+    /* Number: [d + 1 for d in range(UpdatesTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(UpdatesTensor),
+        DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.moved), DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT,
         DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
@@ -9974,9 +9974,9 @@ static const dmlops_shader_tensor dmlops_gather_elements_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_elements_inputs[] = {
-    /* Number: [n + 1 for n in range(OutputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
-        DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
+    /* Number: [d + 1 for d in range(OutputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, movement.moved), DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT,
         DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
@@ -9995,10 +9995,10 @@ static const uint8_t dmlops_gather_nd_inputs[] = {
     /* IndicesSizesEntry: IndicesTensor.Sizes[-1] */
     DMLOPS_LET, 16 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 0) */
+    /* align: align([d + 1 for d in range(OutputTensor.DimensionCount)], IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 0) */
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
-    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
+    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
         DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
         DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(16) /* IndicesSizesEntry */,
         DMLOPS_SMALL(0),
@@ -10027,10 +10027,10 @@ static const uint8_t dmlops_scatter_nd_inputs[] = {
     /* IndicesSizesEntry: IndicesTensor.Sizes[-1] */
     DMLOPS_LET, 16 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    /* align: align([n + 1 for n in range(UpdatesTensor.DimensionCount)], IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 0) */
+    /* align: align([d + 1 for d in range(UpdatesTensor.DimensionCount)], IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 0) */
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
-    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(UpdatesTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
+    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(UpdatesTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
         DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
         DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(16) /* IndicesSizesEntry */,
         DMLOPS_SMALL(0),
@@ -11117,10 +11117,10 @@ static const uint8_t dmlops_gather_nd1_inputs[] = {
     /* IndicesSizesEntry: IndicesTensor.Sizes[-1] */
     DMLOPS_LET, 17 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    /* align: align([n + 1 for n in range(OutputTensor.DimensionCount)], IndicesDimensionCount - 1 + InputDimensionCount - BatchDimensionCount - IndicesSizesEntry, 0) */
+    /* align: align([d + 1 for d in range(OutputTensor.DimensionCount)], IndicesDimensionCount - 1 + InputDimensionCount - BatchDimensionCount - IndicesSizesEntry, 0) */
     DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
-    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* n */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* n */, DMLOPS_SMALL(1),
+    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
         DMLOPS_SUBTRACT, DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT,
         DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_UINT,
         DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(17) /* IndicesSizesEntry */, DMLOPS_SMALL(0),

@@ -148,7 +148,7 @@ def _movement(target: ir.Expr, visited: ir.Tensor) -> dict[str, ir.Expr]:
     moved = ir.substitute(whole, {selected: ir.Binary("-", last, number, ir.INT)})
     of_index = picked if number == ir.ZERO else ir.substitute(picked, {number: last})
     found = {"movement.moved": moved, "movement.picked": of_index}
-    return {path: _folded(ir.substitute(node, {ir.AT: labels})) for path, node in found.items()}
+    return {path: _written(ir.substitute(node, {ir.AT: labels})) for path, node in found.items()}
 
 
 def _lists(constants: Constants) -> dict[str, list[ir.Expr]]:
@@ -168,21 +168,7 @@ def _lists(constants: Constants) -> dict[str, list[ir.Expr]]:
 def _written(node: ir.Expr) -> ir.Expr:
     """An expression without names of definitions, and without parts that have no effect, such as a product
     with a literal 0; equal loops have the same variables."""
-    return _folded(written(node, {}, variables=VARIABLES))
-
-
-def _folded(node: ir.Expr) -> ir.Expr:
-    node = ir.substitute(node, {part: _folded(part) for part in ir.children(node)})
-    match node:
-        case ir.Binary("*", left, right, ir.INT) if ir.ZERO in (left, right):
-            return ir.ZERO
-        case ir.Binary("*", left, right, ir.INT) if ir.ONE in (left, right):
-            return right if left == ir.ONE else left
-        case ir.Binary("+", left, right, ir.INT) if ir.ZERO in (left, right):
-            return right if left == ir.ZERO else left
-        case ir.Binary("-", left, right, ir.INT) if right == ir.ZERO:
-            return left
-    return node
+    return written(node, {}, variables=VARIABLES)
 
 
 def innermost_first(node: ir.Expr, parts: Parts = ir.children) -> Iterator[ir.Expr]:

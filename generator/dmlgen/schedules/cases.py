@@ -131,7 +131,8 @@ class _Writer:
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
     """The node simplified, given its operands: truth values that they or `known` determine are folded; so are
-    conditionals with equal branches, and a float divided by 1. Entries of a slice of `at` are its own."""
+    conditionals with equal branches, arithmetic of integers with a literal 0 or 1 that has no effect, and a
+    float divided by 1. Entries of a slice of `at` are its own."""
     if known and node in known:  # hashing takes a while
         return ir.Number(known[node], ir.BOOL)
     match node:
@@ -146,6 +147,12 @@ def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
         case ir.Index(ir.Slice(ir.AT, ir.Number() as lower, None), ir.Local() as index):
             return ir.Index(ir.AT, ir.Binary("+", index, lower, ir.INT))
         case ir.Binary("/", left, ir.Number(value=1.0), ir.FLOAT):
+            return left
+        case ir.Binary("*", left, right, ir.INT) if ir.ZERO in (left, right):
+            return ir.ZERO
+        case ir.Binary("*", left, right, ir.INT) if ir.ONE in (left, right):
+            return right if left == ir.ONE else left
+        case ir.Binary("+" | "-", left, ir.ZERO, ir.INT) | ir.Binary("+", ir.ZERO, left, ir.INT):
             return left
         case ir.Logic(op=op, operands=operands):
             decisive = ir.Number(op == "or", ir.BOOL)

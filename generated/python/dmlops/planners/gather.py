@@ -27,7 +27,7 @@ def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
     align_ = align(
-        tuple(n + 1 for n in range(len(desc.OutputTensor.Sizes))),
+        tuple(d + 1 for d in range(len(desc.OutputTensor.Sizes))),
         len(desc.InputTensor.Sizes) + desc.IndexDimensions - 1, 0,
     )
     axis = desc.Axis + desc.IndexDimensions

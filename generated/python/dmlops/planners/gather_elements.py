@@ -26,7 +26,7 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    number = tuple(n + 1 for n in range(len(desc.OutputTensor.Sizes)))
+    number = tuple(d + 1 for d in range(len(desc.OutputTensor.Sizes)))
     return Definition(
         tensors=tensors,
         movement=Movement(moved=replaced(number, desc.Axis, -1), picked=number),

@@ -31,7 +31,7 @@ def inputs(desc: Any, index: int) -> Definition:
     indices_sizes_entry = indices_sizes[indices_dimension_count - 1]
     indices_dimension_count2 = desc.IndicesDimensionCount - 1
     align_ = align(
-        tuple(n + 1 for n in range(len(desc.OutputTensor.Sizes))),
+        tuple(d + 1 for d in range(len(desc.OutputTensor.Sizes))),
         indices_dimension_count2 + desc.InputDimensionCount - indices_sizes_entry, 0,
     )
     return Definition(

@@ -31,7 +31,7 @@ def inputs(desc: Any, index: int) -> Definition:
     indices_dimension_count2 = len(indices_sizes)
     indices_sizes_entry = indices_sizes[indices_dimension_count2 - 1]
     align_ = align(
-        tuple(n + 1 for n in range(len(desc.OutputTensor.Sizes))),
+        tuple(d + 1 for d in range(len(desc.OutputTensor.Sizes))),
         indices_dimension_count + desc.InputDimensionCount - desc.BatchDimensionCount - indices_sizes_entry,
         0,
     )

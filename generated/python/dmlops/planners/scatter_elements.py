@@ -22,7 +22,7 @@ OPERANDS = [
 def inputs(desc: Any, index: int) -> Scatter:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    number = tuple(n + 1 for n in range(len(desc.UpdatesTensor.Sizes)))
+    number = tuple(d + 1 for d in range(len(desc.UpdatesTensor.Sizes)))
     return Scatter(
         input=tensors[0],
         indices=tensors[1],
