@@ -1444,8 +1444,11 @@ void PackLeft(uint item)
         if (first + e < Depth())
         {
             const uint offset = base + LeftStep(at);
-            words = With(words, e, PACK_VECTOR == 8 ? (uint)asuint16((float16_t)filterTensor[offset][0])
-                : asuint((float)filterTensor[offset][0]));
+#if PACK_VECTOR == 8
+            words = With(words, e, asuint16(filterTensor[offset][0]));
+#else
+            words = With(words, e, asuint((float)filterTensor[offset][0]));
+#endif
         }
         at = After(at, 1);
     }
