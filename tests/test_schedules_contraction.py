@@ -122,6 +122,9 @@ def test_which_passes_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     for desc in SKINNY:
         assert passes(desc) == [4] and gpu.plan(desc, COOPERATIVE) == gpu.plan(desc), desc
         assert multiplying(desc).get("TRANSPOSED", 0) == (desc.OutputTensor.Sizes[0] > 4)
+    tiles = gpu.plan(PLANNED[0][1]).dispatches[1]  # of 64 rows: no group has nothing to do
+    rows, columns = (int(tiles.defines[f"TILE_{side}"]) for side in ("ROWS", "COLUMNS"))
+    assert tiles.groups.columns == -(-64 // rows) * -(-32 * 56 * 56 // columns)
     small = PLANNED[14][1]
     monkeypatch.setattr(gemm_view, "TILE_PRODUCTS", 0)
     assert passes(small)[0] == 2

@@ -81,9 +81,10 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
     if is_native and shader.contraction.number != NONE and plan_contraction(out, op, shader, known):
         return
     define_numbers(out, op, shader, False)
+    pools = is_native and shader.sliding.number != NONE and shader.contraction.number == NONE
     if shader.rows.number != NONE:
         plan_rows(out, op, shader, known)
-    elif not is_native or shader.sliding.number == NONE or not plan_pooling(out, op, shader, known):
+    elif not pools or not plan_pooling(out, op, shader, known):
         plan_passes(out, op, shader, known)
 
 
