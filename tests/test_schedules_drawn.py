@@ -104,7 +104,7 @@ SLIDING = {
 }
 TILES = {
     "contraction.choose_tile": any_tile, "implicit_gemm.choose_tile": any_tile,
-    "gemm_view.TILE_PRODUCTS": 0, "convolutions.TILE_LEAST_ROWS": 4, "convolutions.SLIDING_PRODUCTS": 0,
+    "gemm_view.TILE_PRODUCTS": 0, "implicit_gemm.TILE_LEAST_ROWS": 4, "implicit_gemm.SLIDING_PRODUCTS": 0,
 }  # fmt: skip
 PRODUCTS = {
     "in tiles": Plans(30, TILES),

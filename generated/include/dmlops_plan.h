@@ -5921,10 +5921,11 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         return;
     }
     dmlops_plan_define_numbers(planning, op, shader, 0);
+    int pools = is_native && (shader->sliding.number != -1) && (shader->contraction.number == -1);
     if (shader->rows.number != -1) {
         dmlops_plan_rows(planning, op, shader, &known);
     } else {
-        if (!is_native || (shader->sliding.number == -1) || !dmlops_plan_pooling(planning, op, shader, &known)) {
+        if (!pools || !dmlops_plan_pooling(planning, op, shader, &known)) {
             dmlops_plan_passes(planning, op, shader, &known);
         }
     }
