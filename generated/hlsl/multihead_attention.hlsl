@@ -42,9 +42,9 @@
 //   ROW_THREADS  otherwise, threads that share rows: 16 or 32
 //   TILE_KEYS  with COOPERATIVE_MATRIX, keys of a tile, whose scores a wave holds at once: a multiple of 16
 //   X_IN       the binding of the tensor in which X lies, plus 1, or 0 for scratch, X being QUERY, KEY, VALUE or
-//              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_TYPE and VALUE_TYPE
-//              outputs that all are stored to, as well. The rows of these tensors are whole vectors; of the output, of
-//              4 elements.
+//              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_STORED and
+//              VALUE_STORED outputs that all are stored to, as well. The rows of these tensors are whole vectors; of
+//              the output, of 4 elements.
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
 // or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or OUTPUT or OUTPUT_PRESENT_KEY or
 // OUTPUT_PRESENT_VALUE:

@@ -8,6 +8,7 @@ function of a single statement is on one line, if it fits.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from dmlgen.outputs.hlsl_reachable import reached, words_of
 
@@ -53,11 +54,15 @@ def finished(text: bytes) -> bytes:
 
 def with_types(text: str) -> str:
     """The text with the types in place of those macros that always mean the same one."""
-    head, empty, code = text.partition("\n\n")  # the head may name tensors like them
-    names = [one[1] for one in _DEFINED_VALUE.finditer(code)]
-    types = {one[1]: one[2] for one in _VALUE.finditer(code) if names.count(one[1]) == 1}
-    code = _VALUE.sub(lambda found: "" if found[1] in types else found[0], code)
-    return head + empty + _WORD.sub(lambda word: types.get(word[0], word[0]), code)
+    names = [one[1] for one in _DEFINED_VALUE.finditer(text)]
+    types = {one[1]: one[2] for one in _VALUE.finditer(text) if names.count(one[1]) == 1}
+    return _with_words(_VALUE.sub(lambda found: "" if found[1] in types else found[0], text), types)
+
+
+def _with_words(text: str, words: Mapping[str, str]) -> str:
+    """The text with these words in place of others in its code: its head may mean something else by them."""
+    head, empty, code = text.partition("\n\n")
+    return head + empty + _WORD.sub(lambda word: words.get(word[0], word[0]), code)
 
 
 def with_facts_used(text: str) -> str:
@@ -75,8 +80,9 @@ def with_facts_used(text: str) -> str:
     if len(used) > 1:
         return text
     fact = used[0].upper()
-    text = re.sub(rf"^#define (?:{fact}\(|FACT\(|\w+_{fact} FACT\().*\n", "", text, flags=re.MULTILINE)
-    return re.sub(rf"\b(\w+)_{fact}\b", r"\1_TYPE", text)
+    line = re.compile(rf"^#define (?:{fact}\(|FACT\(|(\w+)_{fact} FACT\().*\n", re.MULTILINE)
+    types = {f"{one}_{fact}": f"{one}_TYPE" for one in line.findall(text)}
+    return _with_words(line.sub("", text), types)
 
 
 def without_unnamed(text: str) -> str:
