@@ -39,8 +39,8 @@ class ShaderTensor:
 
     @property
     def usual_type(self) -> str:
-        """A data type that it may have on every device; absent tensors have it."""
-        return next(name for name in self.types if not name.endswith("64"))
+        """A data type that it may have, on every device if there is one; absent tensors have it."""
+        return min(self.types, key=lambda name: (name.endswith("64"), name == "FLOAT64"))
 
     @property
     def has_wide_values(self) -> bool:
