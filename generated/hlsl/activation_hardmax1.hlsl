@@ -293,7 +293,6 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-            if (!WHOLE) LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -305,7 +304,6 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    const float inputElement = inputBlock[u][k];
 
                     const int placeOfElement = (int)((item + u * REDUCTION_THREADS) * VECTOR + k);
                     outputValues[k] = (float)(placeOfElement == (int)totals.place);

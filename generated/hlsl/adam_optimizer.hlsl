@@ -461,8 +461,6 @@ void WorkOnRows(uint number, uint thread)
             LoadInputSecondMomentElements(row.inputSecondMoment
                 + (INPUT_SECOND_MOMENT_SINGLE ? 0 : place.inputSecondMoment), inputSecondMomentBlock[u]);
             LoadGradientElements(row.gradient + (GRADIENT_SINGLE ? 0 : place.gradient), gradientBlock[u]);
-            LoadTrainingStepElements(row.trainingStep + (TRAINING_STEP_SINGLE ? 0 : place.trainingStep),
-                trainingStepBlock[u]);
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -480,7 +478,6 @@ void WorkOnRows(uint number, uint thread)
                     const float inputFirstMomentElement = inputFirstMomentBlock[u][k];
                     const float inputSecondMomentElement = inputSecondMomentBlock[u][k];
                     const float gradientElement = gradientBlock[u][k];
-                    const float trainingStepElement = trainingStepBlock[u][k];
 
                     outputParametersValues[k] = inputParametersElement
                         - row0 * (beta1 * inputFirstMomentElement + (1.0f - beta1) * gradientElement)

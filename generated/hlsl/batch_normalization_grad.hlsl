@@ -424,10 +424,8 @@ void WorkOnRows(uint number, uint thread)
         {
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
-            if (!WHOLE) LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
             if (!WHOLE) LoadInputGradientElements(row.inputGradient + (INPUT_GRADIENT_SINGLE ? 0 : place.inputGradient),
                 inputGradientBlock[u]);
-            if (!WHOLE) LoadMeanElements(row.mean + (MEAN_SINGLE ? 0 : place.mean), meanBlock[u]);
             LoadVarianceElements(row.variance + (VARIANCE_SINGLE ? 0 : place.variance), varianceBlock[u]);
             LoadScaleElements(row.scale + (SCALE_SINGLE ? 0 : place.scale), scaleBlock[u]);
         }
@@ -441,9 +439,7 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
-                    const float inputElement = inputBlock[u][k];
                     const float inputGradientElement = inputGradientBlock[u][k];
-                    const float meanElement = meanBlock[u][k];
                     const float varianceElement = varianceBlock[u][k];
                     const float scaleElement = scaleBlock[u][k];
 

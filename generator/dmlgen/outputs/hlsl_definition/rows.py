@@ -35,11 +35,11 @@ _NUMBERS = {
 def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
     """The only pass of a shader that computes all outputs by rows.
 
-    It shows the tensors that are read, of which totals need those that are `held`, and of which `of_row` are
-    read at the coordinate of the row; the type in which elements are computed: what is read, except of
-    `source`, is read as floats; the tensors of which several elements may be loaded or stored at once; and
-    the term of a sum of exponentials, if outputs need it and not the elements, in whose place it stays in
-    registers.
+    It shows the tensors that are read: totals need those that are `held`, outputs those that are `needed`,
+    and `of_row` are read at the coordinate of the row; the type in which elements are computed: what is read,
+    except of `source`, is read as floats; the tensors of which several elements may be loaded or stored at
+    once; and the term of a sum of exponentials, if outputs need it and not the elements, in whose place it
+    stays in registers.
     """
     terms = {total.fold.body for one in rows.cases.values() for total in one.totals}
     results = {statistic.value for one in rows.cases.values() for statistic in one.statistics}
@@ -97,6 +97,7 @@ def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
             "source": source,
             "read": all_read,
             "held": held,
+            "needed": read((node for one in rows.cases.values() for node in one.each.values()), "Element"),
             "of_row": of_row,
             "in_vectors": in_vectors,
             "tensors": (*in_vectors, *small),
