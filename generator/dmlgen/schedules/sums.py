@@ -33,11 +33,10 @@ _PROJECTION = """sum(
     for k in range(InputTensor.Sizes[3])
 )"""
 _GATE = """sum(
-    State[[step, at[1], at[2], k]] * WeightsTensor[[0, at[1], ravel_index([gate, at[3]], [gates, units]), k]]
+    State[place] * WeightsTensor[[0, at[1], ravel_index([gate, at[3]], [gates, units]), k]]
     for k in range(units)
 )"""
-_STEPS = ("at[0]", "at[0] - 1")
-"""By how many steps before."""
+_STATE = "[at[0] - (delay or 0), at[1], at[2], k]"
 _TRUE = ir.Number(True, ir.BOOL)
 _RECURRENCES = ("first if at[0] == 0 else later", "first if at[0] == 0 or inactive else later")
 
@@ -160,12 +159,13 @@ def _gate(
         found = fit(_PROJECTION, fold)
         return 0, (found.WeightsTensor.name, found.InputTensor.name, 0)
     found = fit(_GATE, fold)
-    delay = next((delay for delay, step in enumerate(_STEPS) if match(step, found.step)), -1)
+    delay = fit(_STATE, ir.ListOf(entries(found.place)), k=found.k).delay
     units = ir.Index(ir.Field(found.WeightsTensor, "Sizes", ir.INTS), ir.Number(3, ir.INT))
-    is_gate = isinstance(found.gate, ir.Number) and found.units == units == entries(target.sizes)[-1]
-    if delay < 0 or not is_gate or sizes[found.State.name] != target.sizes:
+    are_numbers = isinstance(found.gate, ir.Number) and delay in (ir.ZERO, ir.ONE)
+    is_whole = found.units == units == entries(target.sizes)[-1] and sizes[found.State.name] == target.sizes
+    if not are_numbers or not is_whole:
         raise Unfit
-    return found.gate.value, (found.WeightsTensor.name, found.State.name, delay)
+    return found.gate.value, (found.WeightsTensor.name, found.State.name, delay.value)
 
 
 def _is_float(tensor: str, facts: TensorFacts) -> bool:
@@ -192,20 +192,18 @@ def _lift_reads(values: Named) -> tuple[Named, Named]:
     }
     found: dict[ir.Expr, ir.Local] = {}
 
-    def is_read(node: ir.Expr) -> bool:
-        parts = list(walk_through(node))
-        reads = any(isinstance(one, ir.Load | ir.Entry) for one in parts)
-        return reads and free_locals(node).keys() <= {"at"} and not any(one in stored for one in parts)
-
     def lifted(node: ir.Expr) -> ir.Expr:
-        if node.type == ir.FLOAT and is_read(node):
-            return found.setdefault(node, ir.Local(f"read{len(found)}", ir.FLOAT, varies=True))
+        if node.type == ir.FLOAT and free_locals(node).keys() <= {"at"}:
+            parts = set(walk_through(node))
+            if parts.isdisjoint(stored) and any(isinstance(one, ir.Load | ir.Entry) for one in parts):
+                return found.setdefault(node, ir.Local(f"read{len(found)}", ir.FLOAT, varies=True))
         return ir.rebuilt(node, lifted)
 
-    def lifted_later(value: ir.Expr) -> ir.Expr:
+    new: dict[str, ir.Expr] = {}
+    for name, value in values:
+        value = ir.substitute(value, stored)
         if isinstance(value, ir.Conditional):
-            return replace(value, otherwise=lifted(value.otherwise))
-        return lifted(value)
-
-    lifted_values = tuple((name, lifted_later(ir.substitute(value, stored))) for name, value in values)
-    return lifted_values, tuple((local.name, read) for read, local in found.items())
+            new[name] = replace(value, otherwise=lifted(value.otherwise))
+        else:
+            new[name] = lifted(value)
+    return tuple(new.items()), tuple((local.name, read) for read, local in found.items())
