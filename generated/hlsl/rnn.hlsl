@@ -863,18 +863,6 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
-// Stores each wave's sums
-void PutTotals(SumMatrix totals[totalsDown][totalsAcross])
-{
-    GroupBarrier();
-    [unroll]
-    for (uint i = 0; i < totalsDown; i++)
-        [unroll]
-        for (uint j = 0; j < totalsAcross; j++)
-            PutSums((wave * OWN_COLUMNS + j * 16) * sumPitch + i * 4, totals[i][j]);
-    GroupBarrier();
-}
-
 // Adds up the sums of the waves that share it
 float Sum(uint number, uint down, uint column)
 {
@@ -897,21 +885,8 @@ typedef uint4 LineVector;
 #define LineOf(thread, i) (((thread) + (i) * NUM_THREADS) / eights)
 #define VectorOf(thread, i) (((thread) + (i) * NUM_THREADS) % eights)
 
-struct LineReader
-{
-    uint from[lineLoads];  // where the lines of a thread's vectors start
-};
-
-LineReader OpenLine(uint thread, uint step, uint3 top)
-{
-    LineReader reader;
-    [unroll]
-    for (uint i = 0; i < lineLoads; i++)
-        reader.from[i] = LineFrom(min(LineOf(thread, i), lines - 1), step, top) / 8 + VectorOf(thread, i);
-    return reader;
-}
-
-void FetchLine(uint thread, LineReader reader, uint product, uint end, out LineVector next[lineLoads])
+// `from`: where the lines of a thread's vectors start
+void FetchLine(uint thread, uint from[lineLoads], uint product, uint end, out LineVector next[lineLoads])
 {
     [unroll]
     for (uint i = 0; i < lineLoads; i++)
@@ -920,9 +895,9 @@ void FetchLine(uint thread, LineReader reader, uint product, uint end, out LineV
         if (LineOf(thread, i) < lines && product + VectorOf(thread, i) * 8 < end)
         {
             if (LineOf(thread, i) < tileRows)
-                next[i] = WEIGHTS[reader.from[i] + product / 8];
+                next[i] = WEIGHTS[from[i] + product / 8];
             else
-                next[i] = FACTORS[reader.from[i] + product / 8];
+                next[i] = FACTORS[from[i] + product / 8];
         }
     }
 }
@@ -1033,7 +1008,10 @@ void AddUp(uint item, uint thread)
         for (j = 0; j < totalsAcross; j++)
             totals[i][j] = Filled(0.0f);
     const uint begin = 0;
-    LineReader lineReader = OpenLine(thread, step, top);
+    uint lineReader[lineLoads];
+    [unroll]
+    for (n = 0; n < lineLoads; n++)
+        lineReader[n] = LineFrom(min(LineOf(thread, n), lines - 1), step, top) / 8 + VectorOf(thread, n);
     const uint waveTop = wave / wavesAcross % wavesDown * OWN_ROWS, waveLeft = wave % wavesAcross * OWN_COLUMNS;
     LineVector Ahead(nextLine, AHEAD)[lineLoads];
     uint ahead;
@@ -1062,7 +1040,13 @@ void AddUp(uint item, uint thread)
         if (product >= end)
             break;
     }
-    PutTotals(totals);
+    GroupBarrier();
+    [unroll]
+    for (i = 0; i < totalsDown; i++)
+        [unroll]
+        for (j = 0; j < totalsAcross; j++)
+            PutSums((wave * OWN_COLUMNS + j * 16) * sumPitch + i * 4, totals[i][j]);
+    GroupBarrier();
 #else
     uint from[threadRows + threadColumns];
     [unroll]

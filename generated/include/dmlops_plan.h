@@ -868,7 +868,6 @@ typedef struct dmlops_plan_SumsTile {
     int64_t groups;
     int64_t threads;
     int64_t copied;
-    int is_cooperative;
 } dmlops_plan_SumsTile;
 
 typedef struct dmlops_plan_Pass_32 {
@@ -1648,9 +1647,6 @@ DMLOPS_CALLED void dmlops_plan_define_separable(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one,
     const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_sums_vector(dmlops_planning* planning, const dmlops_plan_Tensor_16* factors);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, int64_t sums, int64_t columns,
-    const dmlops_plan_Tensor_16* factors);
-DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64_t sums, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_lane_tile(dmlops_planning* planning, int64_t sums, const dmlops_plan_Matrices* found,
     int64_t vector, dmlops_plan_Tile* result);
@@ -5195,35 +5191,40 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     found.depth = factors.items[dmlops_item(planning, 0, factors.count)].sizes.items[dmlops_item(planning, 3,
         factors.items[dmlops_item(planning, 0, factors.count)].sizes.count)];
     found.count = sizes->items[dmlops_item(planning, 1, sizes->count)];
-    int is_cooperative = dmlops_plan_suits_cooperative_sums(planning, one->sums, columns, &factors);
-    int64_t vector = (dmlops_plan_sums_vector(planning, &factors) >= 4) ? 4 : 1;
+    int64_t most = dmlops_plan_sums_vector(planning, &factors);
+    int are_float16 = 1;
+    for (int64_t each_3 = 0; each_3 < factors.count; ++each_3) {
+        const dmlops_plan_Tensor* tensor = &factors.items[each_3];
+        are_float16 = are_float16 && dmlops_plan_is_float16(planning, tensor);
+    }
+    int are_full = (one->sums <= 4) && (columns >= 5) && (most == 8);
+    int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_full && are_float16;
+    int64_t vector = is_cooperative ? 8 : ((most >= 4) ? 4 : 1);
     dmlops_plan_Tile tile;
     dmlops_plan_lane_tile(planning, one->sums, &found, vector, &tile);
     if (is_cooperative) {
         dmlops_plan_Rates rates;
         rates.arithmetic = 3750;
-        rates.latency = 400;
+        rates.latency = 379;
         rates.alone = 32;
         rates.element = 2;
-        dmlops_plan_Tile_12 made_3;
-        dmlops_plan_cooperative_sums(planning, one->sums, &made_3);
-        dmlops_plan_Choice made_4;
-        dmlops_plan_choose_tile(planning, &found, &made_3, &rates, 0, &made_4);
-        tile = made_4.tile;
+        dmlops_plan_Tile_12 made_4;
+        dmlops_plan_cooperative_sums(planning, one->sums, &made_4);
+        dmlops_plan_Choice made_5;
+        dmlops_plan_choose_tile(planning, &found, &made_4, &rates, 0, &made_5);
+        tile = made_5.tile;
     }
     int64_t in_group = dmlops_divide(tile.rows, one->sums);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
         dmlops_plan_ceil_div(planning, rows, in_group), dmlops_plan_ceil_div(planning, columns, tile.columns)),
         found.count);
-    int64_t copied = is_cooperative ? one->copied : 0;
-    int64_t threads = dmlops_plan_sums_threads(planning, &tile, found.depth);
+    int64_t copied = (vector == 8) ? one->copied : 0;
     result->tile = tile;
     result->rows = in_group;
     result->vector = vector;
     result->groups = groups;
-    result->threads = threads;
+    result->threads = dmlops_plan_sums_threads(planning, &tile, found.depth);
     result->copied = copied;
-    result->is_cooperative = is_cooperative;
     return;
 }
 
@@ -5242,22 +5243,11 @@ DMLOPS_CALLED int64_t dmlops_plan_sums_vector(dmlops_planning* planning, const d
     return vector;
 }
 
-/* Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and the factors
-   are float16 in vectors of eight. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, int64_t sums, int64_t columns,
-    const dmlops_plan_Tensor_16* factors) {
-    int are_float16 = 1;
-    for (int64_t each_1 = 0; each_1 < factors->count; ++each_1) {
-        const dmlops_plan_Tensor* one = &factors->items[each_1];
-        are_float16 = are_float16 && dmlops_plan_is_float16(planning, one);
-    }
-    int are_full = (sums <= 4) && (columns >= 5) && (dmlops_plan_sums_vector(planning, factors) == 8);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_full && are_float16;
-}
-
-/* Tiles of cooperative matrices. Waves split k where several share sums. */
-DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
-    result->count = 0;
+/* Tiles of cooperative matrices, with rows that sums share equally, in multiples of 4: neighbors are stored as float16,
+   in whole words. Waves split k where several share sums. */
+DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64_t sums, dmlops_plan_Tile_12* result) {
+    dmlops_plan_Tile_12 tiles;
+    tiles.count = 0;
     dmlops_plan_Tile made_1;
     made_1.rows = 128;
     made_1.columns = 64;
@@ -5266,7 +5256,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_1.wave_columns = 32;
     made_1.resident = 2;
     made_1.efficiency = 90;
-    DMLOPS_APPEND(planning, result, made_1);
+    DMLOPS_APPEND(planning, &tiles, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
     made_2.columns = 64;
@@ -5275,7 +5265,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_2.wave_columns = 32;
     made_2.resident = 2;
     made_2.efficiency = 90;
-    DMLOPS_APPEND(planning, result, made_2);
+    DMLOPS_APPEND(planning, &tiles, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 32;
     made_3.columns = 32;
@@ -5284,7 +5274,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_3.wave_columns = 32;
     made_3.resident = 2;
     made_3.efficiency = 90;
-    DMLOPS_APPEND(planning, result, made_3);
+    DMLOPS_APPEND(planning, &tiles, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 16;
     made_4.columns = 32;
@@ -5293,7 +5283,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_4.wave_columns = 32;
     made_4.resident = 2;
     made_4.efficiency = 90;
-    DMLOPS_APPEND(planning, result, made_4);
+    DMLOPS_APPEND(planning, &tiles, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 16;
     made_5.columns = 16;
@@ -5302,24 +5292,17 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_5.wave_columns = 16;
     made_5.resident = 2;
     made_5.efficiency = 90;
-    DMLOPS_APPEND(planning, result, made_5);
-    return;
-}
-
-/* These tiles with rows that sums share equally, in multiples of 4: neighbors are stored as float16, in whole words. */
-DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64_t sums, dmlops_plan_Tile_12* result) {
-    dmlops_plan_Tile_12 tiles;
-    tiles.count = 0;
-    dmlops_plan_Tile_12 made_2;
-    dmlops_plan_sums_candidates(planning, &made_2);
-    for (int64_t each_1 = 0; each_1 < made_2.count; ++each_1) {
-        const dmlops_plan_Tile* tile = &made_2.items[each_1];
-        dmlops_plan_Tile made_3;
-        made_3 = *tile;
-        made_3.rows = dmlops_multiply(dmlops_multiply(dmlops_divide(dmlops_divide(tile->rows, sums), 4), 4), sums);
-        DMLOPS_APPEND(planning, &tiles, made_3);
+    DMLOPS_APPEND(planning, &tiles, made_5);
+    dmlops_plan_Tile_12 shared;
+    shared.count = 0;
+    for (int64_t each_6 = 0; each_6 < tiles.count; ++each_6) {
+        const dmlops_plan_Tile* tile = &tiles.items[each_6];
+        dmlops_plan_Tile made_7;
+        made_7 = *tile;
+        made_7.rows = dmlops_multiply(dmlops_multiply(dmlops_divide(dmlops_divide(tile->rows, sums), 4), 4), sums);
+        DMLOPS_APPEND(planning, &shared, made_7);
     }
-    DMLOPS_COPY(result, &tiles);
+    DMLOPS_COPY(result, &shared);
     return;
 }
 
@@ -5367,7 +5350,7 @@ DMLOPS_CALLED int64_t dmlops_plan_sums_threads(dmlops_planning* planning, const 
 /* The macros of a pass of sums. */
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* sums) {
     const dmlops_plan_Tile * tile = &sums->tile;
-    if (sums->is_cooperative) {
+    if (sums->vector == 8) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
     } else {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_VECTOR"), sums->vector);

@@ -98,7 +98,7 @@ def define(e: Evaluation, desc: Any) -> None:
         return (
             e.sum(
                 lambda k: (
-                    e.double("Reset", (at[0], at[1], at[2], k)),
+                    e.double("Reset", (*at[:3], k)),
                     e.double("RecurrenceTensor", (0, at[1], gate(2, at[3]), k)),
                 ),
                 Range(0, hidden_size()),

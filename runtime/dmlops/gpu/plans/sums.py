@@ -36,15 +36,12 @@ SUMS_AHEAD = 64  # NVIDIA H200: 128 at 0.82 to 1.00
 "elements of both factors that a thread prefetches, at most"
 SUMS_COOPERATIVE_COLUMNS = 5  # NVIDIA H200: 2 at 0.97, 10 at 0.99
 "columns from which cooperative matrices, which process 16, are faster"
-SUMS_LATENCY = 400  # NVIDIA H200: 229, as in other products, at 0.985 to 1.00
-"nanoseconds of a step of the k-loop in which a group only waits"
 
 
 class SumsTile(NamedTuple):
-    """The work of a group: its `tile`, whose rows are those of each sum in turn, `rows` of them, and whose
-    waves are threads without cooperative matrices; the adjacent products that a thread loads at once; the
-    number of `groups`, and their `threads` each. `copied` has a bit for each tensor that is also stored as
-    float16."""
+    """The work of a group: its `tile`, `rows` of each sum, whose waves are threads without cooperative
+    matrices; the adjacent products that a thread loads at once, 8 with cooperative matrices; the number of
+    `groups`, and their `threads` each. `copied` has a bit for each tensor that is also stored as float16."""
 
     tile: Tile
     rows: int
@@ -52,7 +49,6 @@ class SumsTile(NamedTuple):
     groups: int
     threads: int
     copied: int
-    is_cooperative: bool
 
 
 def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, is_along: bool) -> SumsTile:
@@ -63,17 +59,18 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, is_a
     found = no_matrices([])._replace(
         rows=times(rows, one.sums), columns=columns, depth=factors[0].sizes[3], count=sizes[1]
     )
-    is_cooperative = suits_cooperative_sums(out, one.sums, columns, factors)
-    vector = 4 if sums_vector(factors) >= 4 else 1
+    most, are_float16 = sums_vector(factors), all(is_float16(tensor) for tensor in factors)
+    are_full = one.sums <= 4 and columns >= SUMS_COOPERATIVE_COLUMNS and most == 8
+    is_cooperative = out.has(Capability.COOPERATIVE_MATRIX) and are_full and are_float16
+    vector = 8 if is_cooperative else 4 if most >= 4 else 1
     tile = lane_tile(one.sums, found, vector)
     if is_cooperative:
-        rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, 32, 2)  # as for products
+        rates = Rates(COOPERATIVE_RATE, 379, 32, 2)  # as for products
         tile = choose_tile(found, cooperative_sums(one.sums), rates, False).tile
     in_group = tile.rows // one.sums
     groups = times(times(ceil_div(rows, in_group), ceil_div(columns, tile.columns)), found.count)
-    copied = one.copied if is_cooperative else 0
-    threads = sums_threads(tile, found.depth)
-    return SumsTile(tile, in_group, vector, groups, threads, copied, is_cooperative)
+    copied = one.copied if vector == 8 else 0
+    return SumsTile(tile, in_group, vector, groups, sums_threads(tile, found.depth), copied)
 
 
 def sums_vector(factors: Tensors) -> int:
@@ -86,30 +83,18 @@ def sums_vector(factors: Tensors) -> int:
     return vector
 
 
-def suits_cooperative_sums(out: Planning, sums: int, columns: int, factors: Tensors) -> bool:
-    """Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and
-    the factors are float16 in vectors of eight."""
-    are_float16 = all(is_float16(one) for one in factors)
-    are_full = sums <= 4 and columns >= SUMS_COOPERATIVE_COLUMNS and sums_vector(factors) == 8
-    return out.has(Capability.COOPERATIVE_MATRIX) and are_full and are_float16
-
-
-def sums_candidates() -> Tiles:
-    """Tiles of cooperative matrices. Waves split k where several share sums."""
-    return [
+def cooperative_sums(sums: int) -> Tiles:
+    """Tiles of cooperative matrices, with rows that sums share equally, in multiples of 4: neighbors are
+    stored as float16, in whole words. Waves split k where several share sums."""
+    tiles: Tiles = [
         Tile(128, 64, 64, 32, 32, 2, 90),
         Tile(64, 64, 64, 32, 32, 2, 90),
         Tile(32, 32, 128, 16, 32, 2, 90),
         Tile(16, 32, 256, 16, 32, 2, 90),
         Tile(16, 16, 256, 16, 16, 2, 90),
     ]
-
-
-def cooperative_sums(sums: int) -> Tiles:
-    """These tiles with rows that sums share equally, in multiples of 4: neighbors are stored as float16, in
-    whole words."""
-    tiles: Tiles = [tile._replace(rows=tile.rows // sums // 4 * 4 * sums) for tile in sums_candidates()]
-    return tiles
+    shared: Tiles = [tile._replace(rows=tile.rows // sums // 4 * 4 * sums) for tile in tiles]
+    return shared
 
 
 def lane_tile(sums: int, found: Matrices, vector: int) -> Tile:
@@ -138,7 +123,7 @@ def sums_threads(tile: Tile, depth: int) -> int:
 def define_sums(out: Planning, sums: SumsTile) -> None:
     """The macros of a pass of sums."""
     tile = sums.tile
-    if sums.is_cooperative:
+    if sums.vector == 8:
         out.define("COOPERATIVE_MATRIX", 1)
     else:
         out.define("SUM_VECTOR", sums.vector)
