@@ -22,17 +22,14 @@ def product(
     return make.gemm(a, b, c, TransA=first, TransB=second, Alpha=0.5, Beta=2.0, FusedActivation=activation)
 
 
-def channels_last(desc: Any, *names: str, gap: int = 0) -> Any:
-    """The description with tensors whose channels are innermost in memory, `gap` elements apart from the next
-    pixel's: input and output, or those that are named."""
+def channels_last(desc: Any) -> Any:
+    """The description with the channels of input and output innermost in memory."""
 
     def last(tensor: TensorDesc) -> TensorDesc:
-        count, channels, *spatial = tensor.Sizes
         order = [0, *range(2, len(tensor.Sizes)), 1]
-        return replace(tensor, Strides=permuted([count, channels + gap, *spatial], order))
+        return replace(tensor, Strides=permuted(tensor.Sizes, order))
 
-    which = names or ("InputTensor", "OutputTensor")
-    return replace(desc, **{name: last(getattr(desc, name)) for name in which})
+    return replace(desc, InputTensor=last(desc.InputTensor), OutputTensor=last(desc.OutputTensor))
 
 
 LISTS = {"StartPadding": 1, "EndPadding": 1, "Strides": 1, "Dilations": 1}
