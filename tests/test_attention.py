@@ -177,41 +177,36 @@ SIZES = {  # by kernels, as of `Case`
     ),
 }  # fmt: skip
 CHOSEN = {  # by ordinary arithmetic, and with cooperative matrices for float16
-    "definition, definition": ((1, 1, 70, 2, 7, 64), (1, 1, 70, 2, 64, 6)),
-    "rows, rows": ((1, 1, 70, 1, 520, 8), (1, 20, 70, 1, 64, 520)),
+    "definition, definition": (Case((1, 1, 70, 2, 7, 64)), Case((1, 1, 70, 2, 64, 6))),
+    "rows, rows": (Case((1, 1, 70, 1, 520, 8)), Case((1, 20, 70, 1, 64, 520))),
     "rows, matrices": (
-        (1, 65, 270, 2, 64, 64), (8, 41, 256, 8, 8, 8), (1, 5, 255, 1, 8, 8),
+        Case((1, 65, 270, 2, 64, 64)), Case((8, 41, 256, 8, 8, 8)), Case((1, 5, 255, 1, 8, 8)),
     ),
-    "rows, matrices, in parts": ((1, 256, 2048, 32, 128, 128),),
-    "few queries, few queries": ((1, 1, 128, 1, 64, 64),),
-    "few queries, matrices": ((90, 4, 5, 9, 8, 8),),
-    "parts, parts": ((1, 1, 129, 1, 64, 64),),
-    "parts, matrices": ((1, 64, 256, 2, 64, 64), (8, 40, 600, 8, 8, 8), (1, 16, 256, 12, 64, 64)),
-    "parts, matrices, in parts": ((1, 8, 2048, 8, 128, 128), (1, 16, 512, 12, 64, 64)),
+    "rows, matrices, in parts": (Case((1, 256, 2048, 32, 128, 128)),),
+    "few queries, few queries": (
+        Case((1, 1, 128, 1, 64, 64)), Case((3, 1, 1, 4, 8, 8, 2), past=90),
+        Case((3, 1, 1, 6, 8, 8, 2), past=90, given=PRESENT),
+    ),
+    "few queries, matrices": (
+        Case((90, 4, 5, 9, 8, 8)), Case((3, 1, 1, 6, 8, 8, 2), past=90),
+        Case((3, 2, 2, 2, 8, 8, 2), past=90, given=PRESENT),
+    ),
+    "parts, parts": (Case((1, 1, 129, 1, 64, 64)),),
+    "parts, matrices": (
+        Case((1, 64, 256, 2, 64, 64)), Case((8, 40, 600, 8, 8, 8)), Case((1, 16, 256, 12, 64, 64)),
+    ),
+    "parts, matrices, in parts": (
+        Case((1, 8, 2048, 8, 128, 128)), Case((1, 16, 512, 12, 64, 64)),
+        Case((3, 2, 2, 2, 8, 8, 2), past=2048),
+    ),
 }  # fmt: skip
 
 
 def test_which_kernel_takes_an_attention() -> None:
-    for names, some in CHOSEN.items():
-        for sizes in some:
-            found = [kernel(WAYS[way], attention(WAYS[way].kind, sizes)) for way in EACH]
-            assert (found[1], ", ".join(found[1:])) == (found[0], names), sizes
-
-
-LEFT = (  # one query of keys that no more than two heads share, or that are stored as well
-    (True, Case((3, 1, 1, 4, 8, 8, 2), past=90)),
-    (False, Case((3, 1, 1, 6, 8, 8, 2), past=90)),
-    (True, Case((3, 1, 1, 6, 8, 8, 2), past=90, given=PRESENT)),
-    (False, Case((3, 2, 2, 2, 8, 8, 2), past=2048)),
-    (False, Case((3, 2, 2, 2, 8, 8, 2), past=90, given=PRESENT)),
-)
-
-
-def test_which_decoding_is_left_to_ordinary_arithmetic() -> None:
-    for is_left, case in LEFT:
-        for kind, same in (("FLOAT16", is_left), ("FLOAT32", True)):
-            desc = case.described(kind)
-            assert (gpu.plan(desc, COOPERATIVE) == gpu.plan(desc)) == same
+    for names, cases in CHOSEN.items():
+        for case in cases:
+            found = [kernel(WAYS[way], case.described(WAYS[way].kind)) for way in EACH]
+            assert (found[1], ", ".join(found[1:])) == (found[0], names), case
 
 
 # Masks and special numbers.
@@ -409,35 +404,26 @@ def test_results_at_awkward_sizes(way: Way, name: str, case: Case, device: Any) 
 
 
 @ways(*MATRICES)
-@pytest.mark.parametrize("tile", [(2, 1, 48), (4, 1, 16), (4, 2, 32), (8, 4, 16)], ids=str)
+@pytest.mark.parametrize("tile", [(2, 1, 48), (4, 1, 16), (4, 1, 64), (4, 2, 32), (8, 4, 16)], ids=str)
 def test_any_tile(
     tile: tuple[int, int, int], way: Way, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The last tile of keys is not whole, and neither is the last block of queries. Left factors are laid out
-    otherwise where groups take parts."""
+    otherwise where groups take parts. Then each tile of keys has scores greater than all before it by more
+    than float16 can represent, in all rows, and in half of them."""
     monkeypatch.setattr(attention_plans, "attention_tile", lambda *_: AttentionTile(*tile))
     desc = attention("FLOAT16", (2, 37, 85, 1, 24, 40))
     made = multiplying(desc)
     assert (made["NUM_THREADS"], made["SLICES"]) == (tile[0] * 32, tile[1])
     assert (made["KEYS_PER_SPLIT"] > 0) == way.in_parts
     validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made), tmp_path, "attention")
-    check_cooperative(device, desc, drawn(desc), is_alike=not way.in_parts)
-
-
-@ways(*MATRICES)
-@pytest.mark.parametrize("tile", [(4, 1, 64), (4, 1, 32), (4, 2, 16)], ids=str)
-def test_scores_that_keep_growing(
-    tile: tuple[int, int, int], way: Way, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each tile of keys has scores greater than all before it by more than float16 can represent."""
-    monkeypatch.setattr(attention_plans, "attention_tile", lambda *_: AttentionTile(*tile))
-    desc = attention(way.kind, (1, 40, 160, 1, 16, 16))
     arrays = drawn(desc)
+    check_cooperative(device, desc, arrays, is_alike=not way.in_parts)
     arrays["QueryTensor"][:] = np.abs(arrays["QueryTensor"])
-    arrays["KeyTensor"][:] = np.arange(160).reshape(1, 160, 1) / 8
-    way.check(device, desc, arrays)
-    arrays["QueryTensor"][:, ::2] *= -1  # as many rows where the first ones are the greatest
-    way.check(device, desc, arrays)
+    arrays["KeyTensor"][:] = np.arange(85).reshape(1, 85, 1) / 4
+    for step in (1, -1):
+        arrays["QueryTensor"][:, ::2] *= step
+        check_cooperative(device, desc, arrays, is_alike=not way.in_parts)
 
 
 def test_tiles_depend_on_the_number_of_groups() -> None:

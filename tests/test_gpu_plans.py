@@ -55,14 +55,15 @@ def windows(kind: str, *sizes: tuple[int, int, int, int, int]) -> list[Any]:
 
 
 def attentions() -> list[Any]:
-    sizes = [one for table in (attention.SIZES, attention.CHOSEN) for some in table.values() for one in some]
+    sizes = [one for some in attention.SIZES.values() for one in some]
+    cases = [*attention.CASES, *(one for some in attention.CHOSEN.values() for one in some)]
     sizes += [(32, 1, 1024, 32, 8, 8), (8, 512, 512, 12, 64, 64), (1, 16, 2048, 32, 128, 128)]
     return [
         desc
         for kind in ("FLOAT32", "FLOAT16")
         for desc in (
             *(attention.attention(kind, one) for one in sizes),
-            *(one.described(kind) for one in attention.CASES),
+            *(one.described(kind) for one in cases),
         )
     ]
 

@@ -418,7 +418,7 @@ QUERIES = Family(
         QUERY.format("ravel_index([h, e], [Heads, HeadSize + 1])"): 0,
         f"{FLAT} * 2": 0,
         f"{FLAT} if s > 0 else 0": 0,
-        "StackedQueryKeyTensor[[b, s, h, 16, e]]": 0,
+        "StackedQueryKeyTensor[[b, s, h, s, e]]": 0,
     }.items()},
 )  # fmt: skip
 OLD_KEYS = Family(  # the past has all keys before the new ones, or keys are no views

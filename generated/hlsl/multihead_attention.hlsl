@@ -39,7 +39,6 @@
 //   KEY_THREADS  with FEW_QUERIES, threads that share a key and its value, a power of 2
 //   SLICES     with COOPERATIVE_MATRIX, slices of the elements of queries, keys and values, each in a wave of its own:
 //              waves that share 16 queries
-//   ROW_THREADS  otherwise, threads that share rows: 16 or 32
 //   TILE_KEYS  with COOPERATIVE_MATRIX, keys of a tile, whose scores a wave holds at once: a multiple of 16
 //   X_IN       the binding of the tensor in which X lies, plus 1, or 0 for scratch, X being QUERY, KEY, VALUE or
 //              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_STORED and
@@ -146,8 +145,6 @@
 #define COMBINE 0
 #endif
 
-#define PAST_ROWS queryLayout[1][0]  // rows of keys and values that precede the current ones
-#define PARTS_FIRST outputLayout[1][0]  // where partial results start in scratch
 // The element types of tensors that attention may read or write in vectors; the X_IN say which of them it does. It does
 // not access the others. Scratch is accessed in vectors, too.
 #if PASS == 3
@@ -194,9 +191,9 @@ struct Dimension
         pastKeyStrides[2], pastValueSizes[2], pastValueStrides[2], outputStrides[2], outputPresentKeyStrides[2],
         outputPresentValueStrides[2], heads[2], keySequenceLength[2], keyValueHeads[2], keyValueHeads2[2], heads4[2],
         heads4Reciprocals[2], keptQuerySizes[2], keptPresentKeySizes[2], keptPresentValueSizes[2], keptContextSizes[2],
-        queryLayout[2], keyLayout[2], valueLayout[2], outputLayout[2], storedLayouts[2];
-    int keptQueryFirst, keptPresentKeyFirst, keptPresentValueFirst, keptContextFirst, pastSequenceLength, heads2,
-        heads3;
+        queryLayouts[2], keyLayouts[2], valueLayouts[2], storedLayouts[2];
+    int keptQueryFirst, keptPresentKeyFirst, keptPresentValueFirst, keptContextFirst, pastRows, firstPart,
+        pastSequenceLength, heads2, heads3;
     float scale, maskFilterValue;
     int maskSizesEntry, pastKey;
     uint count;  // elements to write
@@ -575,7 +572,7 @@ List Numbered(uint number)
 static List origin, headOfKeys;
 static uint firstRow, part;  // its first row, and its part of the keys, or of the columns of values
 static uint firstKey, endKey;  // of a tile, and of the group's keys that may be unmasked
-static uint2 keyFirsts, valueFirsts;  // where these start, the current ones and those of the past
+static uint2 keyFirsts, valueFirsts;  // where these start, the current ones, after `pastRows` of the past
 static int ofBatch0;  // what scores and masks read that depends only on the batch
 static int ofBatch1;
 static int ofBatch2;
@@ -617,8 +614,8 @@ void FindGroup(uint item)
     ofBatch0 = ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
     ofBatch1 = ReadMask(Align(ListOf(int4(1, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
     ofBatch2 = ReadMask(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1), MASK_SIZES_LENGTH, 0));
-    keyFirsts = uint2(PositionIn(keyLayout[0], headOfKeys), PositionIn(keyLayout[1], headOfKeys));
-    valueFirsts = uint2(PositionIn(valueLayout[0], headOfKeys), PositionIn(valueLayout[1], headOfKeys));
+    keyFirsts = uint2(PositionIn(keyLayouts[0], headOfKeys), PositionIn(keyLayouts[1], headOfKeys));
+    valueFirsts = uint2(PositionIn(valueLayouts[0], headOfKeys), PositionIn(valueLayouts[1], headOfKeys));
 }
 
 // Elements of a vector from number 4 * `number` on
@@ -676,7 +673,7 @@ uint4 QueryVector(uint row, uint element)
     uint4 found = (uint4)0;
     if (element < 4 * QUERY_FOURS)
     {
-        const uint position = PositionIn(queryLayout[0], RowAt(min(row, Rows() - 1))) + element;
+        const uint position = PositionIn(queryLayouts[0], RowAt(min(row, Rows() - 1))) + element;
         found = LoadFrom(QUERY_IN, position, (uint)keptQuerySizes[0][3] - element);
     }
     return found;
@@ -686,7 +683,8 @@ uint4 KeyVector(bool isValue, uint row, uint element)
 {
     const uint count = (uint)(isValue ? keptPresentValueSizes[0][3] : keptPresentKeySizes[0][3]) - element;
     const uint2 firsts = (isValue ? valueFirsts : keyFirsts) + element;
-    const uint2 steps = isValue ? uint2(valueLayout[0][3], valueLayout[1][3]) : uint2(keyLayout[0][3], keyLayout[1][3]);
+    const uint2 steps = isValue ? uint2(valueLayouts[0][3], valueLayouts[1][3])
+        : uint2(keyLayouts[0][3], keyLayouts[1][3]);
     const bool isBeyond = !COOPERATIVE_MATRIX && row >= endKey;
     uint4 found;
     if (COOPERATIVE_MATRIX)
@@ -694,7 +692,7 @@ uint4 KeyVector(bool isValue, uint row, uint element)
     if (isBeyond || element >= 4 * (isValue ? VALUE_FOURS : QUERY_FOURS))
         found = (uint4)0;
 #if KEY_BEFORE_IN && VALUE_BEFORE_IN
-    else if (row < (uint)PAST_ROWS)
+    else if (row < (uint)pastRows)
         found = LoadFrom(isValue ? VALUE_BEFORE_IN : KEY_BEFORE_IN, firsts.y + row * steps.y, count);
 #endif
     else
@@ -737,14 +735,14 @@ uint Parts()
 uint PositionOfPart(List at, uint number)
 {
     const int query = (at.entries[0] * keptQuerySizes[0][1] + at.entries[1]) * keptQuerySizes[0][2] + at.entries[2];
-    return (uint)PARTS_FIRST + ((uint)query * Parts() + number) * ((uint)keptPresentValueSizes[0][3] + 4);
+    return (uint)firstPart + ((uint)query * Parts() + number) * ((uint)keptPresentValueSizes[0][3] + 4);
 }
 
 // Stores `most` adjacent results of a row, or as many as it has, to scratch if they are parts, or if another pass reads
 // them
 void Store(uint row, uint column, uint most, float4 results)
 {
-    const uint position = (SPLIT_KV ? PositionOfPart(RowAt(row), part) : PositionIn(outputLayout[0], RowAt(row)))
+    const uint position = (SPLIT_KV ? PositionOfPart(RowAt(row), part) : PositionIn(queryLayouts[1], RowAt(row)))
         + column;
     const uint count = min(most, (uint)keptPresentValueSizes[0][3] - column);
 #if OUTPUT_IN == 0 || SPLIT_KV
@@ -812,9 +810,10 @@ uint4 KeyHere(bool isValue, uint row, uint element)
 {
     const uint count = (uint)(isValue ? keptPresentValueSizes[0][3] : keptPresentKeySizes[0][3]) - element;
     const uint2 firsts = (isValue ? valueFirsts : keyFirsts) + element;
-    const uint2 steps = isValue ? uint2(valueLayout[0][3], valueLayout[1][3]) : uint2(keyLayout[0][3], keyLayout[1][3]);
+    const uint2 steps = isValue ? uint2(valueLayouts[0][3], valueLayouts[1][3])
+        : uint2(keyLayouts[0][3], keyLayouts[1][3]);
 #if KEY_BEFORE_IN
-    if (row < (uint)PAST_ROWS)
+    if (row < (uint)pastRows)
         return LoadFrom(isValue ? VALUE_BEFORE_IN : KEY_BEFORE_IN, firsts.y + row * steps.y, count);
 #endif
     return LoadFrom(isValue ? VALUE_IN : KEY_IN, firsts.x + row * steps.x, count);
@@ -1372,7 +1371,8 @@ void Collect(State state, uint thread, uint block, out float4 totals[OWN_ROWS])
         totals[r] = asfloat(LoadShared(tiles[own + r * 32 + lane], NON_PRIVATE));
 }
 #else
-static const uint OWN_ROWS = ROWS * ROW_THREADS / NUM_THREADS, OWN_FOURS = 1;
+// a thread shares its rows with others
+static const uint OWN_ROWS = ROWS / 8, ROW_THREADS = NUM_THREADS / 8, OWN_FOURS = 1;
 static const uint columnParts = (VALUE_FOURS + 4 * ROW_THREADS - 1) / (4 * ROW_THREADS);  // of several groups
 // of values, of a thread, which are
 static const uint columns = (VALUE_FOURS * 4 + columnParts * ROW_THREADS - 1) / (columnParts * ROW_THREADS);

@@ -537,7 +537,10 @@ typedef struct dmlops_plan_View {
     int64_t role;
     int64_t tensor;
     int64_t without;
-    int64_t labels;
+    int64_t batch;
+    int64_t head;
+    int64_t row;
+    int64_t place;
 } dmlops_plan_View;
 
 typedef struct dmlops_plan_SumsPass {
@@ -880,19 +883,18 @@ typedef struct dmlops_plan_SumsTile_32 {
     dmlops_plan_SumsTile items[32];
 } dmlops_plan_SumsTile_32;
 
-typedef struct dmlops_plan_Source_11 {
+typedef struct dmlops_plan_Source_8 {
     int64_t count;
-    dmlops_plan_Source items[11];
-} dmlops_plan_Source_11;
+    dmlops_plan_Source items[8];
+} dmlops_plan_Source_8;
 
 typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Pass_32 passes;
     dmlops_plan_SumsTile_32 tiles;
     int64_t wanted;
     int64_t led;
-    int attends;
     dmlops_plan_AttentionSplit split;
-    dmlops_plan_Source_11 sources;
+    dmlops_plan_Source_8 sources;
     int64_t separable;
 } dmlops_plan_PassSelection;
 
@@ -1463,13 +1465,15 @@ DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_
 DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view,
     const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t first, int64_t end, int64_t vector,
     dmlops_plan_Source* result);
+DMLOPS_CALLED void dmlops_plan_kept_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
+    dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, int64_t there, int64_t vector, int stores,
-    dmlops_plan_Source_11* result);
+    dmlops_plan_Source_8* result);
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Source_11* sources, const dmlops_plan_int_64* firsts,
-    int64_t first_part, dmlops_plan_int_64* result);
-DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Source_11* sources);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Source_8* sources, const dmlops_plan_int_64* firsts,
+    dmlops_plan_int_64* result);
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Source_8* sources);
 DMLOPS_CALLED void dmlops_plan_no_split(dmlops_planning* planning, dmlops_plan_AttentionSplit* result);
 DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t shared,
     int64_t rows);
@@ -1489,7 +1493,8 @@ DMLOPS_CALLED void dmlops_plan_combining_split(dmlops_planning* planning, int64_
 DMLOPS_CALLED int64_t dmlops_plan_words_of_parts(dmlops_planning* planning, const dmlops_plan_AttentionSplit* split,
     const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    int64_t width, const dmlops_plan_AttentionSplit* split, dmlops_plan_Threads* result);
+    int64_t width, const dmlops_plan_AttentionSplit* split, const dmlops_plan_Source_8* sources,
+    dmlops_plan_Threads* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split);
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
@@ -1659,8 +1664,7 @@ DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_
     int64_t wanted);
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
-    const dmlops_plan_Source_11* sources, dmlops_plan_Pass_32* result);
-DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
+    const dmlops_plan_Source_8* sources, dmlops_plan_Pass_32* result);
 DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t axis,
     int64_t elements, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -2287,57 +2291,84 @@ DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_
 DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_View* view,
     const dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t first, int64_t end, int64_t vector,
     dmlops_plan_Source* result) {
-    dmlops_plan_int_8 extents;
-    extents.count = 0;
-    DMLOPS_APPEND(planning, &extents, sizes->items[dmlops_item(planning, 0, sizes->count)]);
-    DMLOPS_APPEND(planning, &extents, sizes->items[dmlops_item(planning, 1, sizes->count)]);
-    DMLOPS_APPEND(planning, &extents, dmlops_subtract(end, first));
-    DMLOPS_APPEND(planning, &extents, sizes->items[dmlops_item(planning, 3, sizes->count)]);
-    DMLOPS_APPEND(planning, &extents, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 1, sizes->count)],
-        sizes->items[dmlops_item(planning, 3, sizes->count)]));
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    DMLOPS_APPEND(planning, &steps, 0);
-    DMLOPS_APPEND(planning, &steps, 0);
-    DMLOPS_APPEND(planning, &steps, 0);
-    DMLOPS_APPEND(planning, &steps, 0);
-    DMLOPS_APPEND(planning, &steps, 0);
+    int64_t rank = tensor->sizes.count;
     int64_t offset = 0;
-    int fits = dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) == 0;
-    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
-        const int64_t size = tensor->sizes.items[d];
-        int64_t stride = tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)];
-        int64_t labels = view->labels >> dmlops_multiply(4,
-            dmlops_subtract(dmlops_subtract(tensor->sizes.count, 1), d));
-        int64_t label = labels & 15;
-        if (label >= 8) {
-            steps.items[dmlops_item(planning, dmlops_subtract(label, 8), steps.count)] =
-                dmlops_add(steps.items[dmlops_item(planning, dmlops_subtract(label, 8), steps.count)], stride);
-        } else {
-            offset = dmlops_add(offset, dmlops_multiply(label, stride));
-        }
-        fits = fits && (size == ((label >= 8) ? extents.items[dmlops_item(planning, dmlops_subtract(label, 8),
-            extents.count)] : dmlops_max(size, dmlops_add(label, 1))));
-        fits = fits && ((size == 1) || ((labels > 0) && ((label >= 11) || (dmlops_modulo(stride, vector) == 0))));
-    }
-    if (!fits || (dmlops_add(steps.items[dmlops_item(planning, dmlops_subtract(11, 8), steps.count)],
-        steps.items[dmlops_item(planning, dmlops_subtract(12, 8), steps.count)]) != 1)) {
+    if (rank < view->batch) {
         dmlops_plan_no_source(planning, result);
         return;
     }
-    int64_t row = steps.items[dmlops_item(planning, dmlops_subtract(10, 8), steps.count)];
-    int64_t head = dmlops_add(steps.items[dmlops_item(planning, dmlops_subtract(9, 8), steps.count)],
-        dmlops_multiply(steps.items[dmlops_item(planning, dmlops_subtract(12, 8), steps.count)],
-        sizes->items[dmlops_item(planning, 3, sizes->count)]));
-    dmlops_plan_int_4 made_1;
-    made_1.count = 0;
-    DMLOPS_APPEND(planning, &made_1, dmlops_modulo(dmlops_subtract(offset, dmlops_multiply(first, row)),
-        INT64_C(4294967296)));
-    DMLOPS_APPEND(planning, &made_1, steps.items[dmlops_item(planning, 0, steps.count)]);
-    DMLOPS_APPEND(planning, &made_1, head);
-    DMLOPS_APPEND(planning, &made_1, row);
+    int fits = dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], vector) == 0;
+    dmlops_plan_int_4 axes;
+    axes.count = 0;
+    DMLOPS_APPEND(planning, &axes, 1);
+    DMLOPS_APPEND(planning, &axes, view->head);
+    DMLOPS_APPEND(planning, &axes, view->row);
+    DMLOPS_APPEND(planning, &axes, view->batch);
+    dmlops_plan_int_4 extents;
+    extents.count = 0;
+    DMLOPS_APPEND(planning, &extents, sizes->items[dmlops_item(planning, 3, sizes->count)]);
+    DMLOPS_APPEND(planning, &extents, sizes->items[dmlops_item(planning, 1, sizes->count)]);
+    DMLOPS_APPEND(planning, &extents, dmlops_subtract(end, first));
+    DMLOPS_APPEND(planning, &extents, sizes->items[dmlops_item(planning, 0, sizes->count)]);
+    dmlops_plan_int_8 lengths;
+    lengths.count = 0;
+    for (int64_t each_1 = 0; each_1 < rank; ++each_1) {
+        DMLOPS_APPEND(planning, &lengths, 1);
+    }
+    dmlops_plan_int_4 steps;
+    steps.count = 0;
+    for (int64_t place = 0; place < axes.count; ++place) {
+        const int64_t axis = axes.items[place];
+        int64_t d = dmlops_subtract(rank, axis);
+        int64_t step = dmlops_multiply(tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)],
+            lengths.items[dmlops_item(planning, d, lengths.count)]);
+        fits = fits && ((place == 0) ? (step == 1)
+            : ((extents.items[dmlops_item(planning, place, extents.count)] == 1)
+            || (dmlops_modulo(step, vector) == 0)));
+        lengths.items[dmlops_item(planning, d, lengths.count)] =
+            dmlops_multiply(lengths.items[dmlops_item(planning, d, lengths.count)],
+            extents.items[dmlops_item(planning, place, extents.count)]);
+        DMLOPS_APPEND(planning, &steps, step);
+    }
+    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
+        const int64_t size = tensor->sizes.items[d];
+        if ((d == dmlops_subtract(rank, 2)) && (view->place != -1)) {
+            offset = dmlops_multiply(view->place, tensor->strides.items[dmlops_item(planning, d,
+                tensor->strides.count)]);
+            fits = fits && (view->place < size) && (dmlops_modulo(offset, vector) == 0);
+        } else {
+            fits = fits && (size == lengths.items[dmlops_item(planning, d, lengths.count)]);
+        }
+    }
+    if (!fits) {
+        dmlops_plan_no_source(planning, result);
+        return;
+    }
+    dmlops_plan_int_4 made_2;
+    made_2.count = 0;
+    DMLOPS_APPEND(planning, &made_2, dmlops_modulo(dmlops_subtract(offset,
+        dmlops_multiply(first, steps.items[dmlops_item(planning, 2, steps.count)])), INT64_C(4294967296)));
+    DMLOPS_APPEND(planning, &made_2, steps.items[dmlops_item(planning, 3, steps.count)]);
+    DMLOPS_APPEND(planning, &made_2, steps.items[dmlops_item(planning, 1, steps.count)]);
+    DMLOPS_APPEND(planning, &made_2, steps.items[dmlops_item(planning, 2, steps.count)]);
     result->tensor = view->tensor;
-    DMLOPS_COPY(&result->layout, &made_1);
+    DMLOPS_COPY(&result->layout, &made_2);
+    return;
+}
+
+/* The intermediate tensors by role. */
+DMLOPS_CALLED void dmlops_plan_kept_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
+    dmlops_plan_int_8* result) {
+    const dmlops_plan_AttentionPass * one = &shader->attention;
+    result->count = 0;
+    DMLOPS_APPEND(planning, result, one->query);
+    DMLOPS_APPEND(planning, result, one->target);
+    DMLOPS_APPEND(planning, result, one->key);
+    DMLOPS_APPEND(planning, result, one->key);
+    DMLOPS_APPEND(planning, result, one->value);
+    DMLOPS_APPEND(planning, result, one->value);
+    DMLOPS_APPEND(planning, result, one->key);
+    DMLOPS_APPEND(planning, result, one->value);
     return;
 }
 
@@ -2346,39 +2377,35 @@ DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops
    are, too, and if it `stores`, all may be stored on the way. */
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, int64_t there, int64_t vector, int stores,
-    dmlops_plan_Source_11* result) {
-    dmlops_plan_Source_11 found;
+    dmlops_plan_Source_8* result) {
+    dmlops_plan_Source_8 found;
     found.count = 0;
-    for (int64_t each_1 = 0; each_1 < 11; ++each_1) {
+    for (int64_t each_1 = 0; each_1 < 8; ++each_1) {
         dmlops_plan_Source made_2;
         dmlops_plan_no_source(planning, &made_2);
         DMLOPS_APPEND(planning, &found, made_2);
     }
-    const dmlops_plan_AttentionPass * one = &shader->attention;
+    dmlops_plan_int_8 kept;
+    dmlops_plan_kept_of(planning, shader, &kept);
     int64_t seen = 0;
-    dmlops_plan_int_4 kept;
-    kept.count = 0;
-    DMLOPS_APPEND(planning, &kept, one->query);
-    DMLOPS_APPEND(planning, &kept, one->key);
-    DMLOPS_APPEND(planning, &kept, one->value);
-    DMLOPS_APPEND(planning, &kept, one->target);
-    int64_t keys = op->kept_sizes.items[dmlops_item(planning, one->key,
+    int64_t keys = op->kept_sizes.items[dmlops_item(planning, kept.items[dmlops_item(planning, 2, kept.count)],
         op->kept_sizes.count)].items[dmlops_item(planning, 2,
-        op->kept_sizes.items[dmlops_item(planning, one->key, op->kept_sizes.count)].count)];
+        op->kept_sizes.items[dmlops_item(planning, kept.items[dmlops_item(planning, 2, kept.count)],
+        op->kept_sizes.count)].count)];
     int64_t past = dmlops_min(op->past, keys);
     for (int64_t each_3 = 0; each_3 < shader->views.count; ++each_3) {
         const dmlops_plan_View* view = &shader->views.items[each_3];
         int64_t role = view->role;
-        int64_t kind = dmlops_modulo(view->role, 4);
         const dmlops_plan_int_8 * sizes = &op->kept_sizes.items[dmlops_item(planning,
-            kept.items[dmlops_item(planning, dmlops_modulo(view->role, 4), kept.count)], op->kept_sizes.count)];
+            kept.items[dmlops_item(planning, view->role, kept.count)], op->kept_sizes.count)];
         if ((((there >> view->tensor) & 1) == 1) && (((seen >> role) & 1) == 0)) {
             seen = seen | dmlops_shift(1, role);
-            if ((vector > 1) && ((view->without & there) == 0) && (stores || (role < 8))) {
-                int64_t first = (1 <= role && role <= 2) ? past : 0;
-                int64_t end = (role == dmlops_add(kind, 4)) ? past
+            if ((vector > 1) && ((view->without & there) == 0) && (stores || (role < 6))) {
+                int has_past = 2 <= role && role < 6;
+                int64_t first = (has_past && (dmlops_modulo(role, 2) == 0)) ? past : 0;
+                int64_t end = (has_past && (dmlops_modulo(role, 2) == 1)) ? past
                     : sizes->items[dmlops_item(planning, 2, sizes->count)];
-                int64_t width = (role == 3) ? 4 : vector;
+                int64_t width = (role == 1) ? 4 : vector;
                 dmlops_plan_Source made_4;
                 dmlops_plan_source_of(planning, view,
                     &op->tensors.items[dmlops_item(planning, view->tensor, op->tensors.count)], sizes, first, end,
@@ -2387,44 +2414,33 @@ DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlop
             }
         }
     }
-    for (int64_t kind = 1; kind < 3; ++kind) {
-        if (past == keys) {
-            found.items[dmlops_item(planning, kind, found.count)] =
-                found.items[dmlops_item(planning, dmlops_add(kind, 4), found.count)];
-        }
+    if (past == keys) {
+        found.items[dmlops_item(planning, 2, found.count)] = found.items[dmlops_item(planning, 3, found.count)];
+        found.items[dmlops_item(planning, 4, found.count)] = found.items[dmlops_item(planning, 5, found.count)];
     }
-    int64_t current = dmlops_min(found.items[dmlops_item(planning, 1, found.count)].tensor,
-        found.items[dmlops_item(planning, 2, found.count)].tensor);
-    int64_t old = found.items[dmlops_item(planning, dmlops_add(1, 4), found.count)].tensor;
-    for (int64_t kind = 1; kind < 3; ++kind) {
-        if ((past > 0) && (dmlops_min(dmlops_min(current, old),
-            found.items[dmlops_item(planning, dmlops_add(2, 4), found.count)].tensor) == -1)) {
-            dmlops_plan_Source made_5;
-            dmlops_plan_no_source(planning, &made_5);
-            found.items[dmlops_item(planning, kind, found.count)] = made_5;
+    int some_lack = 0;
+    for (int64_t each_5 = dmlops_clip(2, found.count); each_5 < dmlops_clip(6, found.count); ++each_5) {
+        const dmlops_plan_Source* one = &found.items[each_5];
+        some_lack = some_lack || (one->tensor == -1);
+    }
+    if ((past > 0) && some_lack) {
+        for (int64_t role = 2; role < 6; ++role) {
             dmlops_plan_Source made_6;
             dmlops_plan_no_source(planning, &made_6);
-            found.items[dmlops_item(planning, dmlops_add(kind, 4), found.count)] = made_6;
+            found.items[dmlops_item(planning, role, found.count)] = made_6;
         }
     }
     DMLOPS_COPY(result, &found);
     return;
 }
 
-/* The layouts of queries, keys, values and the result, four words each: those of their sources, or in scratch, where
-   intermediate tensors start at the words `firsts`. Each is followed by four words more: after queries, the number
-   of rows before the current keys and values; after these, the layouts of the rows before; after the result, the
-   offset of partial results, `first_part`. At the end, the layouts of the stored keys and values. */
+/* The layouts by role, four words each: those of sources or, of what has none, in scratch, where intermediate tensors
+   start at the words `firsts`. */
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Source_11* sources, const dmlops_plan_int_64* firsts,
-    int64_t first_part, dmlops_plan_int_64* result) {
-    const dmlops_plan_AttentionPass * one = &shader->attention;
-    dmlops_plan_int_4 kept;
-    kept.count = 0;
-    DMLOPS_APPEND(planning, &kept, one->query);
-    DMLOPS_APPEND(planning, &kept, one->key);
-    DMLOPS_APPEND(planning, &kept, one->value);
-    DMLOPS_APPEND(planning, &kept, one->target);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Source_8* sources, const dmlops_plan_int_64* firsts,
+    dmlops_plan_int_64* result) {
+    dmlops_plan_int_8 kept;
+    dmlops_plan_kept_of(planning, shader, &kept);
     dmlops_plan_int_64 places;
     places.count = 0;
     for (int64_t role = 0; role < kept.count; ++role) {
@@ -2444,43 +2460,29 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
             DMLOPS_APPEND(planning, &made_1, sizes->items[dmlops_item(planning, 3, sizes->count)]);
             DMLOPS_EXTEND(planning, &places, &made_1);
         }
-        if (1 <= role && role <= 2) {
-            DMLOPS_EXTEND(planning, &places, &sources->items[dmlops_item(planning, dmlops_add(role, 4),
-                sources->count)].layout);
-        } else {
-            dmlops_plan_int_64 made_2;
-            made_2.count = 0;
-            DMLOPS_APPEND(planning, &made_2, (role == 0) ? op->past : first_part);
-            DMLOPS_APPEND(planning, &made_2, 0);
-            DMLOPS_APPEND(planning, &made_2, 0);
-            DMLOPS_APPEND(planning, &made_2, 0);
-            DMLOPS_EXTEND(planning, &places, &made_2);
-        }
     }
-    DMLOPS_EXTEND(planning, &places, &sources->items[dmlops_item(planning, dmlops_add(1, 8), sources->count)].layout);
-    DMLOPS_EXTEND(planning, &places, &sources->items[dmlops_item(planning, dmlops_add(2, 8), sources->count)].layout);
     DMLOPS_COPY(result, &places);
     return;
 }
 
 /* The macros of what attention reads and writes, whether a dispatch computes it or combines its parts. */
-DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Source_11* sources) {
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_Source_8* sources) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"),
         dmlops_add(sources->items[dmlops_item(planning, 0, sources->count)].tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"),
-        dmlops_add(sources->items[dmlops_item(planning, 1, sources->count)].tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"),
         dmlops_add(sources->items[dmlops_item(planning, 2, sources->count)].tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"),
+        dmlops_add(sources->items[dmlops_item(planning, 4, sources->count)].tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_IN"),
-        dmlops_add(sources->items[dmlops_item(planning, 3, sources->count)].tensor, 1));
+        dmlops_add(sources->items[dmlops_item(planning, 1, sources->count)].tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_BEFORE_IN"),
-        dmlops_add(sources->items[dmlops_item(planning, dmlops_add(1, 4), sources->count)].tensor, 1));
+        dmlops_add(sources->items[dmlops_item(planning, 3, sources->count)].tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"),
-        dmlops_add(sources->items[dmlops_item(planning, dmlops_add(2, 4), sources->count)].tensor, 1));
+        dmlops_add(sources->items[dmlops_item(planning, 5, sources->count)].tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"),
-        dmlops_add(sources->items[dmlops_item(planning, dmlops_add(1, 8), sources->count)].tensor, 1));
+        dmlops_add(sources->items[dmlops_item(planning, 6, sources->count)].tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"),
-        dmlops_add(sources->items[dmlops_item(planning, dmlops_add(2, 8), sources->count)].tensor, 1));
+        dmlops_add(sources->items[dmlops_item(planning, 7, sources->count)].tensor, 1));
 }
 
 /* Of descriptions without attention. */
@@ -2507,20 +2509,18 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, const dml
         dmlops_plan_times(planning, query->items[dmlops_item(planning, 2, query->count)], shared), rows));
 }
 
-/* Elements in 16 bytes, if all floats have one type, and casts convert them; else 1. */
+/* Elements in 16 bytes, if all floats have one type, which casts convert; else 1. */
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
     (void)planning;
-    int64_t bits = 0;
+    int64_t found = 0;
     for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
         if (tensor->is_present && tensor->is_float) {
-            if (!tensor->is_native || ((bits != 0) && (bits != tensor->bits))) {
-                return 1;
-            }
-            bits = tensor->bits;
+            int64_t each = tensor->is_native ? dmlops_divide(128, tensor->bits) : 1;
+            found = ((found == 0) || (found == each)) ? each : 1;
         }
     }
-    return ((bits == 16) || (bits == 32)) ? dmlops_divide(128, bits) : 1;
+    return (found >= 4) ? found : 1;
 }
 
 /* The kernel that computes the pass, and how groups share it; `there` has a bit for each tensor that is present. */
@@ -2546,7 +2546,7 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
         int is_stored = 0;
         for (int64_t each_1 = 0; each_1 < shader->views.count; ++each_1) {
             const dmlops_plan_View* view = &shader->views.items[each_1];
-            is_stored = is_stored || ((view->role == dmlops_add(1, 8)) && (((there >> view->tensor) & 1) == 1));
+            is_stored = is_stored || ((view->role == 6) && (((there >> view->tensor) & 1) == 1));
         }
         if (dmlops_plan_suits_few_queries(planning, query, keys, shared, is_cooperative, is_stored)) {
             dmlops_plan_few_queries_split(planning, query, keys, width, shared, vector, result);
@@ -2561,7 +2561,7 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
     int64_t threads = 16;
     int64_t fours = dmlops_plan_ceil_div(planning, width, 4);
     int is_narrow = dmlops_multiply(2, dmlops_plan_ceil_div(planning, fours, threads)) <= 4;
-    if (is_narrow && (dmlops_plan_groups_of(planning, query, 1, 64) >= 256)) {
+    if (is_narrow && (dmlops_plan_groups_of(planning, query, 1, 64) >= 264)) {
         rows = 64;
     } else {
         if ((dmlops_plan_groups_of(planning, query, 1, rows) <= 264) && (keys > dmlops_multiply(4, threads))) {
@@ -2575,7 +2575,7 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
     result->rows = rows;
     result->keys = 0;
     result->parts = parts;
-    result->sharers = threads;
+    result->sharers = 1;
     result->tile_keys = 0;
     result->threads = dmlops_multiply(8, threads);
     return;
@@ -2723,9 +2723,11 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of_parts(dmlops_planning* planning, cons
         dmlops_add(sizes->items[dmlops_item(planning, 3, sizes->count)], 4));
 }
 
-/* The macros of the kernel, for values of that width. */
+/* The macros of the kernel, for values of that width, and of what it reads and writes. */
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* query,
-    int64_t width, const dmlops_plan_AttentionSplit* split, dmlops_plan_Threads* result) {
+    int64_t width, const dmlops_plan_AttentionSplit* split, const dmlops_plan_Source_8* sources,
+    dmlops_plan_Threads* result) {
+    dmlops_plan_define_access(planning, sources);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), split->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), split->shared);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), split->keys);
@@ -2741,8 +2743,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
             dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
             dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), split->sharers);
             dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), split->tile_keys);
-        } else {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_THREADS"), split->sharers);
         }
     }
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, split->shared, split->rows),
@@ -5420,47 +5420,42 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
 /* All passes, if attention accesses these tensors of the description directly: it reads fewer intermediate ones, and
    other passes do not write what it writes. */
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
-    const dmlops_plan_Source_11* sources, dmlops_plan_Pass_32* result) {
-    const dmlops_plan_AttentionPass * attention = &shader->attention;
-    const dmlops_plan_Source * output = &sources->items[dmlops_item(planning, 3, sources->count)];
-    int64_t read = dmlops_plan_bit_of(planning, &sources->items[dmlops_item(planning, 0, sources->count)],
-        attention->query) | dmlops_plan_bit_of(planning, &sources->items[dmlops_item(planning, 1, sources->count)],
-        attention->key);
-    read = read | dmlops_plan_bit_of(planning, &sources->items[dmlops_item(planning, 2, sources->count)],
-        attention->value);
-    int64_t written = dmlops_plan_bit_of(planning, output, output->tensor);
-    for (int64_t role = dmlops_add(1, 8); role < dmlops_add(3, 8); ++role) {
-        written = written | dmlops_plan_bit_of(planning, &sources->items[dmlops_item(planning, role, sources->count)],
-            sources->items[dmlops_item(planning, role, sources->count)].tensor);
+    const dmlops_plan_Source_8* sources, dmlops_plan_Pass_32* result) {
+    int64_t read = 0;
+    int64_t written = 0;
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_kept_of(planning, shader, &made_1);
+    for (int64_t role = 0; role < made_1.count; ++role) {
+        const int64_t kept = made_1.items[role];
+        if (sources->items[dmlops_item(planning, role, sources->count)].tensor != -1) {
+            int is_output = (role == 1) || (role >= 6);
+            read = read | (is_output ? 0 : dmlops_shift(1, kept));
+            written = written | (is_output ? dmlops_shift(1,
+                sources->items[dmlops_item(planning, role, sources->count)].tensor) : 0);
+        }
     }
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
-    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
-        if (one->number == attention->number) {
-            int64_t writes = (output->tensor == -1) ? one->writes : 0;
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
+        if (one->number == shader->attention.number) {
+            int64_t writes = (sources->items[dmlops_item(planning, 1, sources->count)].tensor == -1) ? one->writes : 0;
             int64_t reads = dmlops_subtract(one->reads, one->reads & read);
-            dmlops_plan_Pass made_2;
-            made_2 = *one;
-            made_2.writes = writes;
-            made_2.outputs = written;
-            made_2.reads = reads;
-            DMLOPS_APPEND(planning, &passes, made_2);
-        } else {
             dmlops_plan_Pass made_3;
             made_3 = *one;
-            made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
+            made_3.writes = writes;
+            made_3.outputs = written;
+            made_3.reads = reads;
             DMLOPS_APPEND(planning, &passes, made_3);
+        } else {
+            dmlops_plan_Pass made_4;
+            made_4 = *one;
+            made_4.outputs = dmlops_subtract(one->outputs, one->outputs & written);
+            DMLOPS_APPEND(planning, &passes, made_4);
         }
     }
     DMLOPS_COPY(result, &passes);
     return;
-}
-
-/* The bit, if there is a source. */
-DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit) {
-    (void)planning;
-    return (source->tensor == -1) ? 0 : dmlops_shift(1, bit);
 }
 
 /* The threads along each dimension of a tensor if each computes that many elements along one of them. */
@@ -5479,7 +5474,7 @@ DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    dmlops_plan_Source_11 sources;
+    dmlops_plan_Source_8 sources;
     sources.count = 0;
     dmlops_plan_Pass_32 every;
     every.count = 0;
@@ -5494,12 +5489,11 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     int64_t wanted = led;
     dmlops_plan_AttentionSplit split;
     dmlops_plan_no_split(planning, &split);
-    int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
-    if (attends) {
+    if (attention->number != -1) {
         dmlops_plan_AttentionSplit made_1;
         dmlops_plan_split_attention(planning, op, shader, there, &made_1);
         split = made_1;
-        dmlops_plan_Source_11 made_2;
+        dmlops_plan_Source_8 made_2;
         dmlops_plan_sources_of(planning, op, shader, there, split.vector, split.kernel == 1, &made_2);
         DMLOPS_COPY(&sources, &made_2);
         dmlops_plan_Pass_32 made_3;
@@ -5535,7 +5529,6 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     DMLOPS_COPY(&result->tiles, &tiles);
     result->wanted = wanted;
     result->led = led;
-    result->attends = attends;
     result->split = split;
     DMLOPS_COPY(&result->sources, &sources);
     result->separable = separable;
@@ -5965,7 +5958,7 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Space space;
     dmlops_plan_space_of(planning, op, shader, chosen.wanted, copied, &space);
     int64_t words = space.words;
-    if (chosen.attends) {
+    if (shader->attention.number != -1) {
         words = dmlops_add(words, dmlops_plan_words_of_parts(planning, &chosen.split,
             &op->kept_sizes.items[dmlops_item(planning, shader->attention.target, op->kept_sizes.count)]));
     }
@@ -6004,35 +5997,40 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     if (shader->sparse_sum.number != -1) {
         DMLOPS_APPEND(planning, &scalars, first_of_table);
     }
-    DMLOPS_EXTEND(planning, &scalars, &known->scalars);
-    if (chosen.attends) {
+    if (shader->attention.number != -1) {
         dmlops_plan_int_64 made_3;
-        dmlops_plan_places_of(planning, op, shader, &chosen.sources, &space.firsts, space.words, &made_3);
+        dmlops_plan_places_of(planning, op, shader, &chosen.sources, &space.firsts, &made_3);
         DMLOPS_EXTEND(planning, &lists, &made_3);
+        dmlops_plan_int_64 made_4;
+        made_4.count = 0;
+        DMLOPS_APPEND(planning, &made_4, op->past);
+        DMLOPS_APPEND(planning, &made_4, space.words);
+        DMLOPS_EXTEND(planning, &scalars, &made_4);
     }
+    DMLOPS_EXTEND(planning, &scalars, &known->scalars);
     if ((shader->kept.count > 0) || (shader->contraction.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_4 = 0; each_4 < chosen.passes.count; ++each_4) {
-            const dmlops_plan_Pass* one = &chosen.passes.items[each_4];
+        for (int64_t each_5 = 0; each_5 < chosen.passes.count; ++each_5) {
+            const dmlops_plan_Pass* one = &chosen.passes.items[each_5];
             from_zeros = from_zeros || (one->box != -1);
         }
-        dmlops_plan_Buffer made_5;
-        made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
-        dmlops_out_write(planning, &made_5);
+        dmlops_plan_Buffer made_6;
+        made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_out_write(planning, &made_6);
     }
-    for (int64_t each_6 = 0; each_6 < chosen.passes.count; ++each_6) {
-        const dmlops_plan_Pass* one = &chosen.passes.items[each_6];
+    for (int64_t each_7 = 0; each_7 < chosen.passes.count; ++each_7) {
+        const dmlops_plan_Pass* one = &chosen.passes.items[each_7];
         if (one->axis != -1) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), 4);
         }
     }
     dmlops_out_share(planning);
-    dmlops_plan_CommonConstants made_7;
-    DMLOPS_COPY(&made_7.lists, &lists);
-    DMLOPS_COPY(&made_7.activations, &known->activations);
-    DMLOPS_COPY(&made_7.elements, &known->elements);
-    DMLOPS_COPY(&made_7.scalars, &scalars);
-    dmlops_plan_dispatch_passes(planning, op, shader, &chosen, &made_7);
+    dmlops_plan_CommonConstants made_8;
+    DMLOPS_COPY(&made_8.lists, &lists);
+    DMLOPS_COPY(&made_8.activations, &known->activations);
+    DMLOPS_COPY(&made_8.elements, &known->elements);
+    DMLOPS_COPY(&made_8.scalars, &scalars);
+    dmlops_plan_dispatch_passes(planning, op, shader, &chosen, &made_8);
 }
 
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each. */
@@ -6187,18 +6185,17 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     const dmlops_plan_int_8 * query = &op->kept_sizes.items[dmlops_item(planning, shader->attention.query,
         op->kept_sizes.count)];
     int64_t count = dmlops_plan_element_count(planning, &sizes);
-    dmlops_plan_define_access(planning, &chosen->sources);
     dmlops_plan_Threads threads;
-    dmlops_plan_define_attention(planning, query, sizes.items[dmlops_item(planning, 3, sizes.count)], split, &threads);
+    dmlops_plan_define_attention(planning, query, sizes.items[dmlops_item(planning, 3, sizes.count)], split,
+        &chosen->sources, &threads);
     dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &threads, waits);
     if (split->keys > 0) {
-        dmlops_plan_define_access(planning, &chosen->sources);
         dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 1);
-        dmlops_plan_AttentionSplit made_1;
-        dmlops_plan_combining_split(planning, sizes.items[dmlops_item(planning, 3, sizes.count)], split, &made_1);
+        dmlops_plan_AttentionSplit joint;
+        dmlops_plan_combining_split(planning, sizes.items[dmlops_item(planning, 3, sizes.count)], split, &joint);
         dmlops_plan_Threads combining;
-        dmlops_plan_define_attention(planning, query, sizes.items[dmlops_item(planning, 3, sizes.count)], &made_1,
-            &combining);
+        dmlops_plan_define_attention(planning, query, sizes.items[dmlops_item(planning, 3, sizes.count)], &joint,
+            &chosen->sources, &combining);
         dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &combining, 1);
     }
 }
@@ -11864,7 +11861,7 @@ static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEADS4"};
 static const int64_t dmlops_multihead_attention_divisors[] = {29};
 static const char* const dmlops_multihead_attention_bounds[] = {"UPDATES_IN_PLACE", "IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN"};
-static const dmlops_plan_View dmlops_multihead_attention_views[] = {{0, 0, 64, 2220}, {0, 3, 64, 567563}, {0, 5, 64, 567563}, {1, 1, 64, 2220}, {1, 3, 64, 567579}, {1, 4, 64, 567563}, {1, 5, 64, 567579}, {2, 2, 64, 2220}, {2, 4, 64, 567579}, {2, 5, 64, 567595}, {3, 11, 0, 2220}, {5, 9, 64, 35243}, {6, 10, 64, 35243}, {9, 12, 0, 35243}, {10, 13, 0, 35243}};
+static const dmlops_plan_View dmlops_multihead_attention_views[] = {{0, 0, 64, 3, 1, 2, -1}, {0, 3, 64, 5, 3, 4, 0}, {0, 5, 64, 5, 3, 4, 0}, {1, 11, 0, 3, 1, 2, -1}, {2, 1, 64, 3, 1, 2, -1}, {2, 3, 64, 5, 3, 4, 1}, {2, 4, 64, 5, 3, 4, 0}, {2, 5, 64, 5, 3, 4, 1}, {3, 9, 64, 4, 3, 2, -1}, {4, 2, 64, 3, 1, 2, -1}, {4, 4, 64, 5, 3, 4, 1}, {4, 5, 64, 5, 3, 4, 2}, {5, 10, 64, 4, 3, 2, -1}, {6, 12, 0, 4, 3, 2, -1}, {7, 13, 0, 4, 3, 2, -1}};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
@@ -12345,7 +12342,7 @@ static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEADS4"};
 static const int64_t dmlops_multihead_attention1_divisors[] = {33};
 static const char* const dmlops_multihead_attention1_bounds[] = {"IS_KEY_SEQUENCE_LENGTH", "IS_KEY_SEQUENCE_END_START", "IS_KEY_QUERY_SEQUENCE_LENGTH_START_END", "IS_BOOLEAN"};
-static const dmlops_plan_View dmlops_multihead_attention1_views[] = {{0, 0, 64, 2220}, {0, 3, 64, 567563}, {0, 5, 64, 567563}, {1, 1, 2112, 2220}, {1, 3, 2112, 567579}, {1, 4, 2112, 567563}, {1, 5, 2112, 567579}, {2, 2, 2112, 2220}, {2, 4, 2112, 567579}, {2, 5, 2112, 567595}, {3, 12, 0, 2220}, {5, 9, 2112, 35243}, {6, 10, 2112, 35243}, {9, 13, 0, 35243}, {10, 14, 0, 35243}};
+static const dmlops_plan_View dmlops_multihead_attention1_views[] = {{0, 0, 64, 3, 1, 2, -1}, {0, 3, 64, 5, 3, 4, 0}, {0, 5, 64, 5, 3, 4, 0}, {1, 12, 0, 3, 1, 2, -1}, {2, 1, 2112, 3, 1, 2, -1}, {2, 3, 2112, 5, 3, 4, 1}, {2, 4, 2112, 5, 3, 4, 0}, {2, 5, 2112, 5, 3, 4, 1}, {3, 9, 2112, 4, 3, 2, -1}, {4, 2, 2112, 3, 1, 2, -1}, {4, 4, 2112, 5, 3, 4, 1}, {4, 5, 2112, 5, 3, 4, 2}, {5, 10, 2112, 4, 3, 2, -1}, {6, 13, 0, 4, 3, 2, -1}, {7, 14, 0, 4, 3, 2, -1}};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import chain
 
@@ -79,11 +79,3 @@ def _part(node: ir.Expr, key: ir.Index | None, keys: Collection[ir.Index]) -> ir
         case ir.Conditional(test, then, otherwise) if is_known(test):
             return replace(node, then=_part(then, key, keys), otherwise=_part(otherwise, key, keys))
     raise Unfit
-
-
-def raveled(items: Sequence[ir.Expr], box: Sequence[ir.Expr]) -> ir.Expr:
-    """The row-major index of a coordinate in a box, as a sum."""
-    number = items[0]
-    for item, size in zip(items[1:], box[1:], strict=True):
-        number = ir.Binary("+", ir.Binary("*", number, size, ir.INT), item, ir.INT)
-    return number

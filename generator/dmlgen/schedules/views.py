@@ -1,40 +1,57 @@
-"""Views: tensors of the description that have the entries of an intermediate tensor of four dimensions, each
-dimension along one of their own. Code that reads or writes the intermediate tensor can access the other one
+"""Views: tensors of the description that have the entries of an intermediate tensor of four dimensions,
+batch, head, row and element. Code that reads or writes the intermediate tensor can access the other one
 directly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import reduce
 
 from dmlgen.analysis.pattern import Unfit, fit, match
 from dmlgen.expr import ir
 from dmlgen.registry import Intermediate
-from dmlgen.schedules.access import entries, loads_of, raveled
+from dmlgen.schedules.access import entries, loads_of
 from dmlgen.schedules.cases import written
 
-BATCH, HEAD, ROW, ELEMENT = map(ir.at, range(4))
-LABELS = {BATCH: 8, HEAD: 9, ROW: 10, ELEMENT: 11}
-MERGED = 12
-"""Labels of dimensions (`View`, in `plans/definition_types.py`)."""
+HEADS, MERGED, STACKED = (4, 3, 2), (3, 1, 2), (5, 3, 4)
+"""Axes of tensors with the same dimensions; with heads behind rows, merged with elements; and with several
+tensors stacked in between."""
+
+_COORDINATES = {
+    "at": HEADS,
+    "[at[0], at[1], row, at[3]]": HEADS,
+    "[at[0], row, ravel_index([at[1], at[3]], [heads, width])]": MERGED,
+    "[at[0], row, at[1] * width + at[3]]": MERGED,
+    "[at[0], row, at[1], place, at[3]]": STACKED,
+}
+"""Where a view has an entry; if it has some of the rows only, that of the entry is its number `row`."""
+
+_OUTER = "align(at, 3, 0)"
+_ENTRIES = {
+    "Target[at]": HEADS,
+    "Target[align(at, 4, 0)]": HEADS,
+    f"Target[[{_OUTER}[0], unravel_index({_OUTER}[2], [heads, width])[0], {_OUTER}[1],"
+    f" unravel_index({_OUTER}[2], [heads, width])[1]]]": MERGED,
+}
+"""The entry that a view has, if it is an output."""
+
+_NO_PLACE = ir.Number(-1, ir.INT)
 
 _REST = "new if in_bounds([at[2] - past], [count]) else old"
 _FIRST = "entry if is_there and at[2] < limit else rest"
-_HEADS = (
-    "Target[[place[0], unravel_index(place[2], [heads, width])[0], place[1],"
-    " unravel_index(place[2], [heads, width])[1]]]"
-)
 
 
 @dataclass(frozen=True)
 class View:
-    """A tensor, and the labels of its dimensions, four bits each, the last one's lowest; unless a tensor is
-    present that has something else than entries, such as a bias (`without`)."""
+    """Fields of the planners' record: tensors by name. It is no view if one of those `without` is present,
+    which have something else than entries, such as a bias."""
 
     tensor: str
-    labels: int
+    batch: int
+    head: int
+    row: int
+    place: int = -1
     without: Sequence[str] = ()
 
 
@@ -53,67 +70,53 @@ def views_of(tensor: Intermediate) -> Views:
     value, sizes = _written(tensor)
     others = sorted({load.tensor.name for load in loads_of(value)} - _read(value))
     plain, total = (_assuming(node, dict.fromkeys(others, False)) for node in (value, sizes[2]))
-    box = ((HEAD, ELEMENT), (sizes[1], sizes[3]))
-    merged: list[ir.Expr] = [raveled(*box), ir.Call("ravel_index", tuple(map(ir.ListOf, box)), ir.INT)]
-    labels = LABELS | dict.fromkeys(merged, MERGED)
+    known: dict[str, ir.Expr] = {"row": ir.at(2), "heads": sizes[1], "width": sizes[3]}
     with suppress(Unfit):
         split = match(_REST, plain)
         if split is None:
-            return Views(tuple(_views(plain, labels, others)))
+            return Views(tuple(_views(plain, known, others)))
         past, first = split.past, fit(_FIRST, split.old)
-        (old,) = _views(first.entry, labels, others)
+        (old,) = _views(first.entry, known, others)
         fits = total == ir.Binary("+", past, split.count, ir.INT)
         fits = fits and first.limit in (past, ir.Call("min", (past, past), ir.INT))
         if fits and first.is_there == ir.Present(ir.Tensor(old.tensor)):
-            labels[ir.Binary("-", ROW, past, ir.INT)] = labels.pop(ROW)
-            return Views(tuple(_views(split.new, labels, others)), (old,), past)
+            known["row"] = ir.Binary("-", ir.at(2), past, ir.INT)
+            return Views(tuple(_views(split.new, known, others)), (old,), past)
     return Views()
 
 
 def views_in(output: str, value: ir.Expr, tensor: Intermediate) -> Iterator[View]:
-    """The view of an intermediate tensor in an output, if that contains nothing else: with the same
-    coordinates, or with rows before heads, which are merged with elements."""
+    """The view of an intermediate tensor in an output, if that contains nothing else."""
     _, sizes = _written(tensor)
-    whole, known = written(value, {}), {"Target": ir.Tensor(tensor.name)}
-    plain, heads = match("Target[place]", whole, **known), match(_HEADS, whole, **known)
-    if plain and plain.place in (ir.AT, _aligned(4)):
-        yield View(output, _packed(LABELS.values()))
-    elif heads and (heads.place, heads.heads, heads.width) == (_aligned(3), sizes[1], sizes[3]):
-        yield View(output, _packed((LABELS[BATCH], LABELS[ROW], MERGED)))
+    known = {"Target": ir.Tensor(tensor.name), "heads": sizes[1], "width": sizes[3]}
+    whole = written(value, {})
+    return (View(output, *axes) for entry, axes in _ENTRIES.items() if match(entry, whole, **known))
 
 
 def _written(tensor: Intermediate) -> tuple[ir.Expr, Sequence[ir.Expr]]:
     return written(tensor.value, {}), entries(written(tensor.sizes, {}))
 
 
-def _views(node: ir.Expr, labels: Mapping[ir.Expr, int], without: Sequence[str]) -> Iterator[View]:
+def _views(node: ir.Expr, known: Mapping[str, ir.Expr], without: Sequence[str]) -> Iterator[View]:
     """The tensors of whose elements a value is one, in the order in which it asks which are present. Raises
-    Unfit for any other value."""
+    Unfit for any other value. `known` is what names in `_COORDINATES` match."""
     match node:
-        case ir.Conditional(ir.Present(ir.Tensor(name)), ir.Load(ir.Tensor(read)) as one, otherwise) if (
-            name == read
-        ):
-            within = {_assuming(item, {name: True}): label for item, label in labels.items()}
+        case ir.Conditional(ir.Present(tensor), ir.Load(read) as one, otherwise) if tensor == read:
+            within = {name: _assuming(item, {tensor.name: True}) for name, item in known.items()}
             yield from _views(one, within, without)
-            yield from _views(otherwise, labels, without)
+            yield from _views(otherwise, known, without)
         case ir.Binary("+", one, ir.Number(value=0)):
-            yield from _views(one, labels, without)
-        case ir.Load(tensor, coordinate):
-            yield View(tensor.name, _packed(_labels(coordinate, labels)), without)
+            yield from _views(one, known, without)
+        case ir.Load(tensor, ir.Call("align", (coordinate, _, ir.Number(value=0))) | coordinate):
+            for pattern, axes in _COORDINATES.items():
+                found = match(pattern, coordinate, **known)
+                match vars(found).get("place", _NO_PLACE) if found else None:
+                    case ir.Number(value=int(place)):
+                        yield View(tensor.name, *axes, place, without)
+                        return
+            raise Unfit
         case _:
             raise Unfit
-
-
-def _labels(coordinate: ir.Expr, labels: Mapping[ir.Expr, int]) -> Iterator[int]:
-    match coordinate:
-        case ir.Call("align", (inner, _, ir.Number(value=0))):
-            coordinate = inner
-    for item in LABELS if coordinate == ir.AT else entries(coordinate):
-        match labels.get(item, item):
-            case int(label) | ir.Number(value=int(label)) if 0 <= label <= MERGED:
-                yield label
-            case _:
-                raise Unfit
 
 
 def _assuming(node: ir.Expr, are_present: Mapping[str, bool]) -> ir.Expr:
@@ -122,14 +125,6 @@ def _assuming(node: ir.Expr, are_present: Mapping[str, bool]) -> ir.Expr:
         ir.Present(ir.Tensor(name)): ir.Number(one, ir.BOOL) for name, one in are_present.items()
     }
     return written(ir.substitute(node, tests), {})
-
-
-def _packed(labels: Iterable[int]) -> int:
-    return reduce(lambda before, label: before << 4 | label, labels)
-
-
-def _aligned(length: int) -> ir.Expr:
-    return ir.Call("align", (ir.AT, ir.Number(length, ir.INT), ir.ZERO), ir.INTS)
 
 
 def _read(node: ir.Expr) -> set[str]:

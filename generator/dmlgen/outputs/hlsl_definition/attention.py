@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeGuard
 
+from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals
 from dmlgen.outputs.hlsl_definition.form import FormPass, record
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
-from dmlgen.registry import Intermediate, Operator, OutputDefinitions
+from dmlgen.registry import Operator, OutputDefinitions
 from dmlgen.schedules.attention import Attention
-from dmlgen.schedules.views import View, Views, views_in, views_of
+from dmlgen.schedules.views import Views, views_in, views_of
 from dmlgen.sugar import conjunction, conjuncts
-
-ROLES = (0, 1, 2, 3, 5, 6, 9, 10)
-"""The roles of views, in the order here, as in `plans/attention_sources.py`"""
 
 
 def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attention, number: int) -> FormPass:
@@ -31,7 +28,8 @@ def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attent
     by the value of their macros.
     """
     tests = conjuncts(attention.counts)
-    ends = [test for test in tests if _is_end(test)]
+    limits = ((test, match("at[3] < end", test)) for test in tests)
+    ends = {test: found.end for test, found in limits if found and _is_of_batch(found.end)}
     counts = conjunction(test for test in tests if test not in ends) or ir.Number(True, ir.BOOL)
     parts = (part for whole in (attention.score, *tests) for part in ir.walk(whole))
     loads = dict.fromkeys(part for part in parts if isinstance(part, ir.Load))
@@ -40,17 +38,23 @@ def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attent
     named: dict[ir.Expr, ir.Expr] = {
         load: ir.Local(f"ofBatch{number}", ir.INT) for number, load in enumerate(of_batch)
     }
-    assert operator.defines is not None
-    tensors = {one.name: one for one in operator.defines.tensors}
+    defines = operator.defines
+    assert defines is not None
+    tensors = {one.name: one for one in defines.tensors}
     query, key, value = (views_of(tensors[one]) for one in (attention.query, attention.key, attention.value))
     if key.past != value.past:
         key = value = Views()
-    stored = {role: _in_outputs(operator, tensors[name]) for role, name in attention.roles.items()}
-    is_only = _uses(operator, attention.target) == 1 and not operator.in_place
-    views = {
-        "query": query.rows, "key": key.rows, "value": value.rows,
-        "output": stored["target"] if is_only else (),
-        "key_before": key.before, "value_before": value.before,
+    stored = {
+        role: [view for output in defines.outputs.items() for view in views_in(*output, tensors[name])][:1]
+        for role, name in attention.roles.items()
+    }
+    values = (*defines.outputs.values(), *(one.value for one in defines.tensors))
+    users = [one for one in values if attention.target in {part.tensor for part in entries_of(one)}]
+    is_only = len(users) == 1 and not operator.in_place
+    views = {  # in the order of the roles in `plans/attention_sources.py`
+        "query": query.rows, "output": stored["target"] if is_only else (),
+        "key": key.rows, "key_before": key.before,
+        "value": value.rows, "value_before": value.before,
         "key_stored": stored["key"], "value_stored": stored["value"],
     }  # fmt: skip
     views = {role: () if {one.tensor for one in some} & scored_by else some for role, some in views.items()}
@@ -66,50 +70,26 @@ def attention_pass(printer: ShaderPrinter, operator: Operator, attention: Attent
         field="attention",
         template="attention",
         scratch="Scratch",
-        lists=("queryLayout", "keyLayout", "valueLayout", "outputLayout", "storedLayouts"),
+        lists=("queryLayouts", "keyLayouts", "valueLayouts", "storedLayouts"),
+        scalars=("pastRows", "firstPart"),
         word="ScratchWord(%s)",
         zeros=("COOPERATIVE_MATRIX", "FEW_QUERIES", "COMBINE"),
         records=[record(number, shown)],
-        views=[
-            {"role": role, "tensor": one.tensor, "without": one.without, "labels": one.labels}
-            for role, some in zip(ROLES, views.values(), strict=True)
-            for one in some
-        ],
+        views=[{"role": role, **vars(one)} for role, some in enumerate(views.values()) for one in some],
         given={"past": key.past},
         shown={
             **shown,
             "accessed": accessed,
             "score": printer.value(ir.substitute(attention.score, named), False),
-            "ends": [printer.deciding(end.right) for end in ends],
+            "ends": list(map(printer.deciding, ends.values())),
             "counts": printer.deciding(ir.substitute(counts, named)),
             "of_batch": {printer.deciding(name): printer.deciding(load) for load, name in named.items()},
         },
     )
 
 
-def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:
-    """Whether a test limits keys by a number that depends only on the batch."""
-    match test:
-        case ir.Compare("<", left, right):
-            return left == ir.at(3) and _is_of_batch(right)
-    return False
-
-
 def _is_of_batch(node: ir.Expr) -> bool:
     return not free_locals(ir.substitute(node, {ir.at(0): ir.ZERO}))
-
-
-def _uses(operator: Operator, kept: str) -> int:
-    """The number of tensors whose values depend on an intermediate one."""
-    assert operator.defines is not None
-    values = [*operator.defines.outputs.values(), *(one.value for one in operator.defines.tensors)]
-    return sum(kept in {part.tensor for part in entries_of(one)} for one in values)
-
-
-def _in_outputs(operator: Operator, tensor: Intermediate) -> Sequence[View]:
-    """The first output that contains an intermediate tensor and nothing else, if there is one."""
-    assert operator.defines is not None
-    return [view for one in operator.defines.outputs.items() for view in views_in(*one, tensor)][:1]
 
 
 def lowered(operator: Operator, attention: Attention) -> Operator:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .attention_sources import KEY, STORED
+from .attention_sources import KEY_STORED, Sources, define_access
 from .capabilities import Capability
 from .definition_types import Definition, DefinitionShader
 from .loops import ceil_div, power_below, times
@@ -21,30 +21,22 @@ ATTENTION_MANY_ROWS = 64  # NVIDIA H200: 32 at 0.82
 "queries per group, if that leaves enough groups"
 ATTENTION_FEW_ROWS = 32  # NVIDIA H200: 64 at 0.64 to 0.91
 "queries per group otherwise"
-ATTENTION_GROUPS = 256  # NVIDIA H200: 128 at 0.85 to 1.00, 512 at 0.79 to 1.00
-"groups that saturate a GPU"
-ATTENTION_SCARCE_GROUPS = 264  # NVIDIA H200: 1.44 times as fast with 128; narrow values at 0.94 with 192
-"groups up to which twice as many threads share rows, if values are wide enough"
+ATTENTION_GROUPS = 264  # NVIDIA H200: 128 at 0.85 to 1.00, 512 at 0.79 to 1.00
+"groups that occupy a GPU; if there are fewer, each has smaller tiles, or more threads"
 ROW_BLOCKS = 8  # of adjacent rows in a group, each shared by
 ROW_THREADS = 16  # threads, or
-SCARCE_ROW_THREADS = 32  # if groups are scarce, for values
+SCARCE_ROW_THREADS = 32  # if groups are scarce, for values  # NVIDIA H200: 1.44 times as fast
 SCARCE_NARROWEST = 128  # with four columns for each of them
 SCARCE_WIDEST = 192  # that fit into shared memory
 MAX_BLOCKS = 4  # of four columns of values, that a thread accumulates for each of its rows
 
 ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
 "waves in a group with cooperative matrices"
-ATTENTION_FEW_GROUPS = 264  # NVIDIA H200: 1.05 to 1.13 times as fast with 24 to 192, 0.7 with 384
-"groups up to which those of narrow rows have tiles of 64 keys"
 ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 1.1 times as fast, with fewer 0.67 to 0.76
 "groups of twice as many waves from which wider rows have these"
-PARTS_COOPERATIVE_GROUPS = 264  # NVIDIA H200: 132 at 0.80 to 1.10
-"groups that occupy a GPU with cooperative matrices, which take parts of the keys only if there are fewer"
 PARTS_COOPERATIVE_LEAST = 64  # NVIDIA H200: 128 at 0.91 to 1.00, 256 at 0.77 to 0.97
 "keys per part then, at least"
-PARTS_COOPERATIVE_WORTH = (
-    4096  # NVIDIA H200: 1.1 to 7 times as fast with that many, with 256 to 2048 0.70 to 0.95
-)
+PARTS_COOPERATIVE_WORTH = 4096  # NVIDIA H200: 1.1 to 7 times as fast, with 256 to 2048 at 0.70 to 0.95
 "parts times keys from which that pays"
 MATRIX_ROWS = 16  # of a wave
 # Elements of a query or a value, at most, for which
@@ -94,9 +86,9 @@ class AttentionTile(NamedTuple):
 class AttentionSplit(NamedTuple):
     """How groups of `threads` share attention, which a `kernel` computes, `vector` elements at once. Each
     takes `rows` queries of `shared` adjacent heads, which have the same keys, one head after another, and one
-    of `parts`: of the keys, `keys` each, or, if that is 0, of the columns of values. Of a
-    group's threads, or with cooperative matrices of its waves, `sharers` share a row; where queries are few,
-    a key. Tiles of cooperative matrices have `tile_keys`."""
+    of `parts`: of the keys, `keys` each, or, if that is 0, of the columns of values. Where queries are few,
+    `sharers` threads share a key; with cooperative matrices, that many waves share a row, and tiles have
+    `tile_keys`."""
 
     kernel: int
     vector: int
@@ -121,14 +113,13 @@ def groups_of(query: Sizes, shared: int, rows: int) -> int:
 
 
 def floats_at_once(tensors: Tensors) -> int:
-    """Elements in 16 bytes, if all floats have one type, and casts convert them; else 1."""
-    bits = 0
+    """Elements in 16 bytes, if all floats have one type, which casts convert; else 1."""
+    found = 0
     for tensor in tensors:
         if tensor.is_present and tensor.is_float:
-            if not tensor.is_native or (bits != 0 and bits != tensor.bits):
-                return 1
-            bits = tensor.bits
-    return VECTOR_BITS // bits if bits == 16 or bits == 32 else 1
+            each = VECTOR_BITS // tensor.bits if tensor.is_native else 1
+            found = each if found == 0 or found == each else 1
+    return found if found >= 4 else 1
 
 
 def split_attention(out: Planning, op: Definition, shader: DefinitionShader, there: int) -> AttentionSplit:
@@ -140,7 +131,7 @@ def split_attention(out: Planning, op: Definition, shader: DefinitionShader, the
     depth, width = query[3], op.kept_sizes[attention.target][3]
     if vector > 1 and depth % vector == 0 and width % vector == 0 and max(depth, width) <= WIDEST:
         is_cooperative = out.has(Capability.COOPERATIVE_MATRIX) and vector == 8
-        is_stored = any(view.role == KEY + STORED and there >> view.tensor & 1 == 1 for view in shader.views)
+        is_stored = any(view.role == KEY_STORED and there >> view.tensor & 1 == 1 for view in shader.views)
         if suits_few_queries(query, keys, shared, is_cooperative, is_stored):
             return few_queries_split(query, keys, width, shared, vector)
         if is_cooperative:
@@ -149,10 +140,10 @@ def split_attention(out: Planning, op: Definition, shader: DefinitionShader, the
     is_narrow = 2 * ceil_div(fours, threads) <= MAX_BLOCKS
     if is_narrow and groups_of(query, 1, ATTENTION_MANY_ROWS) >= ATTENTION_GROUPS:
         rows = ATTENTION_MANY_ROWS
-    elif groups_of(query, 1, rows) <= ATTENTION_SCARCE_GROUPS and keys > 4 * threads:
+    elif groups_of(query, 1, rows) <= ATTENTION_GROUPS and keys > 4 * threads:
         threads = SCARCE_ROW_THREADS if SCARCE_NARROWEST <= width <= SCARCE_WIDEST else threads
     parts = ceil_div(fours, MAX_BLOCKS * threads)
-    return AttentionSplit(TILES, vector, 1, rows, 0, parts, threads, 0, ROW_BLOCKS * threads)
+    return AttentionSplit(TILES, vector, 1, rows, 0, parts, 1, 0, ROW_BLOCKS * threads)
 
 
 def suits_few_queries(query: Sizes, keys: int, shared: int, is_cooperative: bool, is_stored: bool) -> bool:
@@ -187,7 +178,7 @@ def attention_tile(query: Sizes, width: int) -> AttentionTile:
     that are narrower, a few groups have registers for more keys, and many have more waves that share keys."""
     widest, rows = max(query[3], width), ATTENTION_WAVES * MATRIX_ROWS
     if widest <= NARROW:
-        is_few = groups_of(query, 1, rows) <= ATTENTION_FEW_GROUPS
+        is_few = groups_of(query, 1, rows) <= ATTENTION_GROUPS
         return AttentionTile(ATTENTION_WAVES, 1, 64 if is_few else 32)
     if widest <= WIDE:
         whole = query[2] // (2 * rows)  # groups of a head without idle waves
@@ -206,7 +197,7 @@ def cooperative_split(query: Sizes, keys: int, width: int, shared: int) -> Atten
     rows = tile.waves // tile.slices * MATRIX_ROWS
     groups = times(groups_of(query, shared, rows), 1 if tile.slices == 1 else 2)
     own = PARTS_COOPERATIVE_LEAST
-    while own < keys and times(groups, ceil_div(keys, own)) > PARTS_COOPERATIVE_GROUPS:  # ends: it doubles
+    while own < keys and times(groups, ceil_div(keys, own)) > ATTENTION_GROUPS:  # ends: it doubles
         own *= 2
     parts = ceil_div(keys, own)
     if times(parts, keys) < PARTS_COOPERATIVE_WORTH:
@@ -232,8 +223,11 @@ def words_of_parts(split: AttentionSplit, sizes: Sizes) -> int:
     return times(times(queries, split.parts), sizes[3] + 4)
 
 
-def define_attention(out: Planning, query: Sizes, width: int, split: AttentionSplit) -> Threads:
-    """The macros of the kernel, for values of that width."""
+def define_attention(
+    out: Planning, query: Sizes, width: int, split: AttentionSplit, sources: Sources
+) -> Threads:
+    """The macros of the kernel, for values of that width, and of what it reads and writes."""
+    define_access(out, sources)
     out.define("ROWS", split.rows)
     out.define("SHARED", split.shared)
     out.define("KEYS_PER_SPLIT", split.keys)
@@ -247,7 +241,5 @@ def define_attention(out: Planning, query: Sizes, width: int, split: AttentionSp
         out.define("COOPERATIVE_MATRIX", 1)
         out.define("SLICES", split.sharers)
         out.define("TILE_KEYS", split.tile_keys)
-    else:
-        out.define("ROW_THREADS", split.sharers)
     groups = times(groups_of(query, split.shared, split.rows), split.parts)
     return Threads(times(groups, split.threads), split.threads)

@@ -12,22 +12,17 @@ from .planning import Planning
 
 Four = Annotated[list[int], 4]
 
-# Roles: four intermediate tensors, the rows of the past of keys and values, where others follow, and outputs
-# that all of these are stored to, as well
+# Roles: queries and the result; keys and values, each followed by the rows of the past that precede them; and
+# outputs to which all of these are stored as well
 QUERY = 0
-KEY = 1
-VALUE = 2
-OUTPUT = 3
-BEFORE = 4  # added to KEY and VALUE
-STORED = 8
-ROLES = 11
-
-# Labels of dimensions
-BATCHES = 8
-HEADS = 9
-ROWS = 10
-ELEMENTS = 11
-MERGED = 12
+OUTPUT = 1
+KEY = 2
+KEY_BEFORE = 3
+VALUE = 4
+VALUE_BEFORE = 5
+KEY_STORED = 6
+VALUE_STORED = 7
+ROLES = 8
 
 
 class Source(NamedTuple):
@@ -38,7 +33,7 @@ class Source(NamedTuple):
     layout: Four
 
 
-Sources = Annotated[list[Source], 11]
+Sources = Annotated[list[Source], 8]
 """By role"""
 
 
@@ -51,24 +46,35 @@ def source_of(view: View, tensor: Tensor, sizes: Sizes, first: int, end: int, ve
     """The source that a view is, if its tensor has just the rows from number `first` up to `end` of an
     intermediate one of these sizes, and they are whole vectors. Its layout counts rows from the first of
     all."""
-    extents: Eight = [sizes[0], sizes[1], end - first, sizes[3], times(sizes[1], sizes[3])]  # by label
-    steps: Eight = [0, 0, 0, 0, 0]
-    offset = 0
-    fits = sizes[3] % vector == 0
-    for d, size in enumerate(tensor.sizes):
-        stride, labels = tensor.strides[d], view.labels >> 4 * (len(tensor.sizes) - 1 - d)
-        label = labels & 15
-        if label >= BATCHES:
-            steps[label - BATCHES] = steps[label - BATCHES] + stride
-        else:
-            offset += label * stride
-        fits = fits and size == (extents[label - BATCHES] if label >= BATCHES else max(size, label + 1))
-        fits = fits and (size == 1 or (labels > 0 and (label >= ELEMENTS or stride % vector == 0)))
-    if not fits or steps[ELEMENTS - BATCHES] + steps[MERGED - BATCHES] != 1:
+    rank, offset = len(tensor.sizes), 0
+    if rank < view.batch:
         return no_source()
-    row = steps[ROWS - BATCHES]
-    head = steps[HEADS - BATCHES] + steps[MERGED - BATCHES] * sizes[3]
-    return Source(view.tensor, [(offset - first * row) % 2**32, steps[0], head, row])
+    fits = sizes[3] % vector == 0
+    axes: Four = [1, view.head, view.row, view.batch]
+    extents: Four = [sizes[3], sizes[1], end - first, sizes[0]]
+    lengths: Eight = [1 for _ in range(rank)]
+    steps: Four = []
+    for place, axis in enumerate(axes):
+        d = rank - axis
+        step = tensor.strides[d] * lengths[d]
+        fits = fits and (step == 1 if place == 0 else extents[place] == 1 or step % vector == 0)
+        lengths[d] = lengths[d] * extents[place]
+        steps.append(step)
+    for d, size in enumerate(tensor.sizes):
+        if d == rank - 2 and view.place != NONE:
+            offset = view.place * tensor.strides[d]
+            fits = fits and view.place < size and offset % vector == 0
+        else:
+            fits = fits and size == lengths[d]
+    if not fits:
+        return no_source()
+    return Source(view.tensor, [(offset - first * steps[2]) % 2**32, steps[3], steps[1], steps[2]])
+
+
+def kept_of(shader: DefinitionShader) -> Eight:
+    """The intermediate tensors by role."""
+    one = shader.attention
+    return [one.query, one.target, one.key, one.key, one.value, one.value, one.key, one.value]
 
 
 def sources_of(op: Definition, shader: DefinitionShader, there: int, vector: int, stores: bool) -> Sources:
@@ -76,40 +82,33 @@ def sources_of(op: Definition, shader: DefinitionShader, there: int, vector: int
     four, of those that are `there`; none if floats have several types. Keys and values of the past are read
     in place if the new ones are, too, and if it `stores`, all may be stored on the way."""
     found: Sources = [no_source() for _ in range(ROLES)]
-    one, seen = shader.attention, 0
-    kept: Four = [one.query, one.key, one.value, one.target]
-    keys = op.kept_sizes[one.key][2]
+    kept, seen = kept_of(shader), 0
+    keys = op.kept_sizes[kept[KEY]][2]
     past = min(op.past, keys)
     for view in shader.views:
-        role, kind, sizes = view.role, view.role % 4, op.kept_sizes[kept[view.role % 4]]
+        role, sizes = view.role, op.kept_sizes[kept[view.role]]
         if there >> view.tensor & 1 == 1 and seen >> role & 1 == 0:
             seen = seen | 1 << role
-            if vector > 1 and view.without & there == 0 and (stores or role < STORED):
-                first = past if KEY <= role <= VALUE else 0
-                end = past if role == kind + BEFORE else sizes[2]
+            if vector > 1 and view.without & there == 0 and (stores or role < KEY_STORED):
+                has_past = KEY <= role < KEY_STORED
+                first = past if has_past and role % 2 == 0 else 0
+                end = past if has_past and role % 2 == 1 else sizes[2]
                 width = 4 if role == OUTPUT else vector
                 found[role] = source_of(view, op.tensors[view.tensor], sizes, first, end, width)
-    for kind in range(KEY, OUTPUT):
-        if past == keys:
-            found[kind] = found[kind + BEFORE]
-    current, old = min(found[KEY].tensor, found[VALUE].tensor), found[KEY + BEFORE].tensor
-    for kind in range(KEY, OUTPUT):
-        if past > 0 and min(current, old, found[VALUE + BEFORE].tensor) == NONE:
-            found[kind] = no_source()
-            found[kind + BEFORE] = no_source()
+    if past == keys:
+        found[KEY] = found[KEY_BEFORE]
+        found[VALUE] = found[VALUE_BEFORE]
+    some_lack = any(one.tensor == NONE for one in found[KEY:KEY_STORED])
+    if past > 0 and some_lack:
+        for role in range(KEY, KEY_STORED):
+            found[role] = no_source()
     return found
 
 
-def places_of(
-    op: Definition, shader: DefinitionShader, sources: Sources, firsts: Words, first_part: int
-) -> Words:
-    """The layouts of queries, keys, values and the result, four words each: those of their sources, or in
-    scratch, where intermediate tensors start at the words `firsts`. Each is followed by four words more:
-    after queries, the number of rows before the current keys and values; after these, the layouts of the
-    rows before; after the result, the offset of partial results, `first_part`. At the end, the layouts of
-    the stored keys and values."""
-    one = shader.attention
-    kept: Four = [one.query, one.key, one.value, one.target]
+def places_of(op: Definition, shader: DefinitionShader, sources: Sources, firsts: Words) -> Words:
+    """The layouts by role, four words each: those of sources or, of what has none, in scratch, where
+    intermediate tensors start at the words `firsts`."""
+    kept = kept_of(shader)
     places: Words = []
     for role, place in enumerate(kept):
         sizes = op.kept_sizes[place]
@@ -118,12 +117,6 @@ def places_of(
             places.extend(sources[role].layout)
         else:
             places.extend([firsts[place], times(head, sizes[1]) % 2**32, head % 2**32, sizes[3]])
-        if KEY <= role <= VALUE:
-            places.extend(sources[role + BEFORE].layout)
-        else:
-            places.extend([op.past if role == QUERY else first_part, 0, 0, 0])
-    places.extend(sources[KEY + STORED].layout)
-    places.extend(sources[VALUE + STORED].layout)
     return places
 
 
@@ -133,7 +126,7 @@ def define_access(out: Planning, sources: Sources) -> None:
     out.define("KEY_IN", sources[KEY].tensor + 1)
     out.define("VALUE_IN", sources[VALUE].tensor + 1)
     out.define("OUTPUT_IN", sources[OUTPUT].tensor + 1)
-    out.define("KEY_BEFORE_IN", sources[KEY + BEFORE].tensor + 1)
-    out.define("VALUE_BEFORE_IN", sources[VALUE + BEFORE].tensor + 1)
-    out.define("KEY_STORED_IN", sources[KEY + STORED].tensor + 1)
-    out.define("VALUE_STORED_IN", sources[VALUE + STORED].tensor + 1)
+    out.define("KEY_BEFORE_IN", sources[KEY_BEFORE].tensor + 1)
+    out.define("VALUE_BEFORE_IN", sources[VALUE_BEFORE].tensor + 1)
+    out.define("KEY_STORED_IN", sources[KEY_STORED].tensor + 1)
+    out.define("VALUE_STORED_IN", sources[VALUE_STORED].tensor + 1)

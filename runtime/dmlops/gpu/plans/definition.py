@@ -10,7 +10,7 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .attention import combining_split, define_attention, words_of_parts
-from .attention_sources import define_access, places_of
+from .attention_sources import places_of
 from .common_bindings import bind_common, define_numbers, eight
 from .contraction import plan_products
 from .definition_types import ELEMENTS_PER_THREAD, Definition, DefinitionShader, Pass, SeparablePass
@@ -118,7 +118,7 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
         groups = max(groups, tile.groups)
     space = space_of(op, shader, chosen.wanted, copied)
     words = space.words
-    if chosen.attends:
+    if shader.attention.number != NONE:
         words += words_of_parts(chosen.split, op.kept_sizes[shader.attention.target])
     table = table_of_terms(op, shader)
     first_of_table = words
@@ -142,9 +142,10 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
         scalars.append(first_of_counters)
     if shader.sparse_sum.number != NONE:
         scalars.append(first_of_table)
+    if shader.attention.number != NONE:
+        lists.extend(places_of(op, shader, chosen.sources, space.firsts))
+        scalars.extend([op.past, space.words])
     scalars.extend(known.scalars)
-    if chosen.attends:
-        lists.extend(places_of(op, shader, chosen.sources, space.firsts, space.words))
     if len(shader.kept) > 0 or shader.contraction.number != NONE:
         from_zeros = any(one.box != NONE for one in chosen.passes)
         out.write(out.scratch(max(4 * words, 8), from_zeros))
@@ -263,13 +264,12 @@ def dispatch_attention(
     """The dispatch of attention, and one that combines its parts."""
     split, sizes, query = chosen.split, box_of(op, one), op.kept_sizes[shader.attention.query]
     count = element_count(sizes)
-    define_access(out, chosen.sources)
-    threads = define_attention(out, query, sizes[3], split)
+    threads = define_attention(out, query, sizes[3], split, chosen.sources)
     dispatch_box(out, op, known, one, sizes, count, 0, threads, waits)
     if split.keys > 0:
-        define_access(out, chosen.sources)
         out.define("COMBINE", 1)
-        combining = define_attention(out, query, sizes[3], combining_split(sizes[3], split))
+        joint = combining_split(sizes[3], split)
+        combining = define_attention(out, query, sizes[3], joint, chosen.sources)
         dispatch_box(out, op, known, one, sizes, count, 0, combining, True)
 
 

@@ -96,13 +96,17 @@ class AttentionPass(NamedTuple):
 class View(NamedTuple):
     """Tensor `tensor` has the entries of an intermediate one of attention, which has a `role`
     (`attention_sources.py`), unless one of the tensors `without` is present, which has a bit for each.
-    `labels` has four bits for each dimension, the last one's lowest: 8 to 11 if it is that of batches, heads,
-    rows or elements, 12 for elements of all heads, and less for the only coordinate along it."""
+    `batch`, `head` and `row` are its dimensions of these, counted from the last one, that of elements, which
+    is 1: with heads there, too, those of one come after the other. `place` is the only coordinate along
+    dimension 2, or NONE."""
 
     role: int
     tensor: int
     without: int
-    labels: int
+    batch: int
+    head: int
+    row: int
+    place: int
 
 
 class SumsPass(NamedTuple):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .attention import FEW_QUERIES, AttentionSplit, no_split, split_attention
-from .attention_sources import KEY, OUTPUT, QUERY, STORED, VALUE, Source, Sources, sources_of
+from .attention_sources import KEY_STORED, OUTPUT, Sources, kept_of, sources_of
 from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
 from .operands import NONE, Eight, Sizes, Tensors
@@ -19,16 +19,13 @@ Tiles = Annotated[list[SumsTile], 32]
 
 class PassSelection(NamedTuple):
     """The computation of outputs: the passes, the first with tiles, those of sums; the intermediate tensors
-    that they write, as bits; those that any passes to outputs write (`led`); and, if attention is used
-    (`attends`), whether scores, or which keys are masked, depend on tensors that are present, how groups
-    share it, and what it accesses directly. `separable`: the pass of taps that takes the place of the
-    output's, or NONE."""
+    that they write, as bits; those that any passes to outputs write (`led`); how groups share attention, and
+    what it accesses directly. `separable`: the pass of taps that takes the place of the output's, or NONE."""
 
     passes: Passes
     tiles: Tiles
     wanted: int
     led: int
-    attends: bool
     split: AttentionSplit
     sources: Sources
     separable: int
@@ -75,26 +72,21 @@ def leading(passes: Passes, there: int) -> int:
 def passes_with(shader: DefinitionShader, sources: Sources) -> Passes:
     """All passes, if attention accesses these tensors of the description directly: it reads fewer
     intermediate ones, and other passes do not write what it writes."""
-    attention, output = shader.attention, sources[OUTPUT]
-    read = bit_of(sources[QUERY], attention.query) | bit_of(sources[KEY], attention.key)
-    read = read | bit_of(sources[VALUE], attention.value)
-    written = bit_of(output, output.tensor)
-    for role in range(KEY + STORED, OUTPUT + STORED):
-        written = written | bit_of(sources[role], sources[role].tensor)
+    read, written = 0, 0
+    for role, kept in enumerate(kept_of(shader)):
+        if sources[role].tensor != NONE:
+            is_output = role == OUTPUT or role >= KEY_STORED
+            read = read | (0 if is_output else 1 << kept)
+            written = written | (1 << sources[role].tensor if is_output else 0)
     passes: Passes = []
     for one in shader.passes:
-        if one.number == attention.number:
-            writes = one.writes if output.tensor == NONE else 0
+        if one.number == shader.attention.number:
+            writes = one.writes if sources[OUTPUT].tensor == NONE else 0
             reads = one.reads - (one.reads & read)
             passes.append(one._replace(writes=writes, outputs=written, reads=reads))
         else:
             passes.append(one._replace(outputs=one.outputs - (one.outputs & written)))
     return passes
-
-
-def bit_of(source: Source, bit: int) -> int:
-    """The bit, if there is a source."""
-    return 0 if source.tensor == NONE else 1 << bit
 
 
 def shape_of_threads(sizes: Sizes, axis: int, elements: int) -> Eight:
@@ -117,8 +109,7 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     there = present(op.tensors)
     led = leading(every, there)
     wanted, split = led, no_split()
-    attends = attention.number != NONE and led >> attention.target & 1 == 1
-    if attends:
+    if attention.number != NONE:
         split = split_attention(out, op, shader, there)
         sources = sources_of(op, shader, there, split.vector, split.kernel == FEW_QUERIES)
         every = passes_with(shader, sources)
@@ -132,4 +123,4 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
         for one in passes
         if one.number < len(shader.sums)
     ]
-    return PassSelection(passes, tiles, wanted, led, attends, split, sources, separable)
+    return PassSelection(passes, tiles, wanted, led, split, sources, separable)
