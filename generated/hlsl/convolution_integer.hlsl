@@ -956,8 +956,6 @@ void AddParts(uint group, uint thread)
 #endif
 
 #if PASS == 2 || PASS == 4
-#define WHOLE_TAPS (TAP_PRODUCTS == TILE_DEPTH)  // whether all products of a tile belong to a single tap
-
 // The taps that the current matrix meets, those of a phase: along each dimension a first one, and those that are
 // multiples of the divisor behind it
 static uint phaseFirst[WINDOW_RANK];
@@ -1018,27 +1016,20 @@ Pixel PixelOf(uint number, uint x)
     return pixel;
 }
 
-// A product, as a tap and a channel
+// A product, as a tap and a channel. Sums go through slices of TAP_PRODUCTS channels, and in each through all taps, so
+// that what one tile reads is still cached for the next.
 struct Step
 {
     uint tap[WINDOW_RANK];
     uint channel;
 };
 
-// That of a product in a tile that begins at `begin`. With WHOLE_TAPS, consecutive tiles go through the taps over the
-// same slice of channels, so that what one tile reads is still cached for the next.
-Step StepOf(uint begin, uint product)
+Step StepOf(uint product)
 {
-#if WHOLE_TAPS
-    const uint slice = begin / TILE_DEPTH / max(phaseTaps, 1);
-    uint tap = begin / TILE_DEPTH - slice * phaseTaps;
+    const uint slice = product / TAP_PRODUCTS / max(phaseTaps, 1);
+    uint tap = product / TAP_PRODUCTS - slice * phaseTaps;
     Step step;
-    step.channel = slice * TILE_DEPTH + product - begin;
-#else
-    uint tap = product / channels;
-    Step step;
-    step.channel = product - tap * channels;
-#endif
+    step.channel = slice * TAP_PRODUCTS + product % TAP_PRODUCTS;
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
@@ -1049,9 +1040,10 @@ Step StepOf(uint begin, uint product)
     return step;
 }
 
-// Advances to the next tap if `carry` is 1; returns 1 if that wraps around to the first one
-uint GoToNextTap(inout Step step, uint carry)
+void GoToNextTap(inout Step step)
 {
+    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
+    uint carry = 1;
     [unroll]
     for (int d = WINDOW_RANK - 1; d >= 0; d--)
     {
@@ -1059,25 +1051,7 @@ uint GoToNextTap(inout Step step, uint carry)
         carry = step.tap[d] == phaseSizes[d] ? 1 : 0;
         step.tap[d] = carry != 0 ? 0 : step.tap[d];
     }
-    return carry;
-}
-
-// The next tile's step: the next taps, or the first ones for the next slice of channels
-Step AfterTile(Step step)
-{
-    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
-    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
-    return step;
-}
-
-// So many products on, at most all channels of a tap
-Step After(Step step, uint products)
-{
-    step.channel += products;
-    const uint carry = step.channel >= channels ? 1 : 0;
-    step.channel -= carry * channels;
-    GoToNextTap(step, carry);
-    return step;
+    step.channel += carry * TAP_PRODUCTS;
 }
 
 // The right factor's offset for a product; `isInside` is false where the tap is outside
@@ -1116,33 +1090,32 @@ uint4 With(uint4 words, uint e, uint bits)
 }
 
 // Packs a vector of the left factor: one matrix per channel group, and per phase if PHASED. Rows are padded to whole
-// vectors. Channels beyond a group's own are 0 once all bytes are signed. Neighboring threads take elements that are
-// adjacent in memory: those of phases.
+// vectors. Channels beyond a group's own are 0 once all bytes are signed.
 void PackLeft(uint item)
 {
-    const uint steps = (matrixDepth + PACK_VECTOR - 1) / PACK_VECTOR, inner = PHASED ? matrices : steps;
-    const uint above = item / inner, least = item - above * inner;
-    const uint most = above / matrixRows, row = above - most * matrixRows;
-    const uint number = PHASED ? least : most, first = (PHASED ? most : least) * PACK_VECTOR;
-    if (number >= matrices || first >= matrixDepth)
+    const uint steps = (matrixDepth + PACK_VECTOR - 1) / PACK_VECTOR, above = item / steps,
+        first = (item - above * steps) * PACK_VECTOR;
+    const uint number = above / matrixRows, row = above - number * matrixRows;
+    if (number >= matrices)
         return;
     EnterPhase(number);
     const uint base = leftFirst + phaseGroup * leftMatrixStep + row * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
-    Step at = StepOf(first - first % TILE_DEPTH, first);
+    Step at = StepOf(first);
     uint4 words = 0;
     [unroll]
     for (uint e = 0; e < PACK_VECTOR; e++)
     {
-        if (first + e < Depth() && at.channel < ownChannels)
+        if (e > 0 && e % TAP_PRODUCTS == 0)
+            GoToNextTap(at);
+        if (first + e < Depth() && at.channel + e % TAP_PRODUCTS < ownChannels)
         {
-            const uint offset = base + LeftStep(at);
+            const uint offset = base + LeftStep(at) + e % TAP_PRODUCTS * leftDepthStep;
             words = With(words, e, (uint)LoadFilter(offset) & 0xff);
         }
         else
             words = With(words, e, LEFT_UNSIGNED ? 0x80 : 0);
-        at = After(at, 1);
     }
-    scratch[PartWords() / 4 + (number * matrixRows + row) * steps + first / PACK_VECTOR] = words;
+    scratch[PartWords() / 4 + item] = words;
 }
 
 // Packs channels of one pixel of the right factor, from vector `start` on. Those beyond a group's own equal the zero
@@ -1581,11 +1554,13 @@ static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightEach 
 static const uint rightTurns = rightLoads / rightPixels;
 static const uint rightApart = RIGHT_ALONG ? RIGHT_VECTOR : NUM_THREADS * rightUnit / TILE_COLUMNS;
 #define RightLoad(pixel, turn) (RIGHT_ALONG ? (pixel) * rightPieces + (turn) : (turn) * rightPixels + (pixel))
+// The product at which the tap of a thread's first load starts: if a tile has a single tap, the same for all threads
+#define RightTap(thread) (TAP_PRODUCTS == TILE_DEPTH ? 0 : RightPosition(thread, 0).y / TAP_PRODUCTS * TAP_PRODUCTS)
 
 struct RightReader
 {
     Pixel pixels[rightPixels];
-    Step step;  // the next tile's, with WHOLE_TAPS
+    Step step;  // that of the first load's tap in the next tile
     uint outside;  // four zero points
 };
 
@@ -1594,42 +1569,40 @@ RightReader OpenRight(uint number, uint first, uint thread, uint begin)
     RightReader reader = (RightReader)0;
     [unroll]
     for (uint p = 0; p < rightPixels; p++)
+    {
         reader.pixels[p] = PixelOf(number, first + RightPosition(thread, RightLoad(p, 0)).x);
-    reader.step = StepOf(begin, begin);
+        reader.pixels[p].base += (RightPosition(thread, 0).y - RightTap(thread)) * rightDepthStep;
+    }
+    reader.step = StepOf(begin + RightTap(thread));
     reader.outside = ((uint)RightZeroPoint(PositionOf(0, 0, 0)) & 0xff) * 0x01010101;
     return reader;
 }
 
 void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
-    const uint first = RightPosition(thread, 0).y;
-#if WHOLE_TAPS
-    Step step = reader.step;
-    step.channel += first;
-    reader.step = AfterTile(reader.step);
-#else
-    Step step = StepOf(product + first, product + first);
-#endif
     [unroll]
     for (uint turn = 0; turn < rightTurns; turn++)
     {
         const uint apart = turn * rightApart, inTap = apart % TAP_PRODUCTS;
-        if (turn > 0 && inTap == 0)
-            [unroll]
-            for (uint n = 0; n < rightApart; n += TAP_PRODUCTS)  // as often in any turn, or DXC unrolls neither loop
-                step = After(step, TAP_PRODUCTS);
-        const bool isThere = product + first + apart - inTap < end;
+        const bool isThere = product + RightTap(thread) + apart - inTap < end;
         [unroll]
         for (uint p = 0; p < rightPixels; p++)
         {
             const uint i = RightLoad(p, turn);
             bool isInside;
-            const uint offset = Reached(reader.pixels[p], step, isInside) + inTap * rightDepthStep;
+            const uint offset = Reached(reader.pixels[p], reader.step, isInside) + inTap * rightDepthStep;
             next[i] = (RightVector)(isThere ? reader.outside : rightSigns);
             if (isThere && isInside)
                 next[i] = scratch[offset / 16];
         }
+        if ((apart + rightApart) % TAP_PRODUCTS == 0)
+            [unroll]
+            for (uint n = 0; n < rightApart; n += TAP_PRODUCTS)  // as often in any turn, or DXC unrolls neither loop
+                GoToNextTap(reader.step);
     }
+    [unroll]
+    for (uint rest = rightTurns * rightApart; rest < TILE_DEPTH; rest += TAP_PRODUCTS)
+        GoToNextTap(reader.step);
 }
 
 void PutRight(uint thread, RightVector next[rightLoads])

@@ -3534,7 +3534,6 @@ DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_p
     dmlops_out_write(planning, &made_1);
     dmlops_out_share(planning);
     if (packed > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
         dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(found.channels, tile->depth));
         dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), each);
         if (op->output.bits >= 16) {

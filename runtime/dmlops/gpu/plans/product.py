@@ -93,7 +93,6 @@ def plan_product(out: Planning, op: Contraction, product: Product) -> None:
     out.write(out.scratch(max(4 * words, 16)))
     out.share()
     if packed > 0:
-        out.define("TILE_DEPTH", tile.depth)
         out.define("TAP_PRODUCTS", gcd(found.channels, tile.depth))
         out.define("PACK_VECTOR", each)
         if op.output.bits >= 16:
