@@ -31,9 +31,10 @@ from dmlops.gpu.plans.tile_cost import Choice, Rates, Split, Tile
 from dmlops.gpu.work import Work
 
 Chooser = Callable[[Matrices, Sequence[Tile], Rates, bool], Choice]
-SHARED = ("CACHE_RATE", "MEMORY_RATE", "PARTS_START")
+SHARED = ("CACHE_RATE", "MEMORY_RATE", "PARTS_START", "LINES")
 """The numbers of the model that all tables share."""
-FIELDS: Mapping[type, Sequence[str]] = {Rates: ("latency", "alone"), Tile: ("resident", "efficiency")}
+FIELDS = ("load", "latency", "alone")
+"""Those of a table."""
 FACTORS = (0.5, 0.8, 0.9, 1.1, 1.25, 2)
 LEAST_GAIN = 1e-3  # of the mean time; less is noise
 
@@ -53,11 +54,10 @@ Sample = Sequence[Candidate]
 
 
 class Number(NamedTuple):
-    """A number of the model: a field of a tile, or of the rates of a table; or, without either, a shared
-    one."""
+    """A number of the model: a field of the rates of a table; or, without these, a shared one."""
 
     name: str
-    owner: Rates | Tile | None = None
+    owner: Rates | None = None
 
 
 @contextmanager
@@ -114,20 +114,18 @@ def timed(known: Sequence[Case], folder: Path, device: Any, timer: VulkanTimer) 
 def numbers_of(samples: Sequence[Sample]) -> dict[Number, int]:
     """The numbers that these samples depend on."""
     numbers = {Number(name): int(getattr(tile_cost, name)) for name in SHARED}
-    for one in (one for sample in samples for one in sample):
-        for owner in (one.rates, one.tile):
-            numbers |= {Number(name, owner): getattr(owner, name) for name in FIELDS[type(owner)]}
+    for sample in samples:
+        rates = sample[0].rates
+        numbers |= {Number(name, rates): getattr(rates, name) for name in FIELDS}
     return numbers
 
 
 def loss(samples: Sequence[Sample], numbers: Mapping[Number, int]) -> float:
     """The mean logarithm of the time of what the model chooses, relative to the best candidate."""
 
-    def changed(owner: Any) -> Any:
-        return owner._replace(**{name: numbers[Number(name, owner)] for name in FIELDS[type(owner)]})
-
     def time(one: Candidate) -> int:
-        return tile_cost.tile_time(one.found, changed(one.tile), changed(one.rates), one.split)
+        rates = one.rates._replace(**{name: numbers[Number(name, one.rates)] for name in FIELDS})
+        return tile_cost.tile_time(one.found, one.tile, rates, one.split)
 
     for name in SHARED:
         setattr(tile_cost, name, numbers[Number(name)])
@@ -144,7 +142,7 @@ def fitted(samples: Sequence[Sample]) -> dict[Number, int]:
         last = least
         for number in numbers:
             for factor in FACTORS:
-                most = 100 if number.name in ("alone", "efficiency") else 1 << 20
+                most = 100 if number.name == "alone" else 1 << 20
                 value = min(max(round(numbers[number] * factor), 1), most)
                 found = loss(samples, numbers | {number: value})
                 if found < least:

@@ -121,8 +121,8 @@ def samples_of(names: set[str], capabilities: gpu.Capability) -> list[list[tune.
             one._replace(
                 seconds=tile_cost.tile_time(
                     one.found,
-                    one.tile._replace(efficiency=101 - one.tile.efficiency // 2),
-                    one.rates._replace(latency=3 * one.rates.latency),
+                    one.tile,
+                    one.rates._replace(load=2 * one.rates.load, latency=2 * one.rates.latency),
                     one.split,
                 )
             )

@@ -95,7 +95,7 @@ PLANNED = [
     ([0], byte_product(S(8, 33026), S(33026, 8))),
     # Of bytes, both factors are packed; of floats, the filter would not be.
     ([4, 2], byte_convolution(S(2, 16, 9, 10), S(20, 16, 3, 3, strides=(256, 16, 4, 1)))),
-    ([4, 2], byte_convolution(S(1, 256, 96, 96), S(256, 256, 3, 3))),
+    ([4, 2], byte_convolution(S(4, 256, 96, 96), S(256, 256, 3, 3))),
 ]  # fmt: skip
 
 
@@ -161,17 +161,17 @@ READ: list[tuple[str, str, Any]] = [  # halves by cooperative matrices, and floa
     ("8 8k 4", "4 4k 4", lambda t: product(t(2, 40, 72), t(2, 136, 40), None, "TT")),
     ("1k 1 1", "1k 1 1", lambda t: product(t(2, 37, 41), t(2, 41, 131), t(2, 37, 131))),
     ("2 2k 1", "2 2k 1", lambda t: product(t(34, 38), t(130, 34), None, "TT")),
-    ("3x16 8k 1k 1 packed", "1x16 4k 1 1 packed", lambda t: convolution(t(2, 32, 9, 31), t(40, 32, 3, 3))),
+    ("1x32 8k 1k 1 packed", "1x16 4k 1 1 packed", lambda t: convolution(t(2, 32, 9, 31), t(40, 32, 3, 3))),
     (
         "1x1 8k 1k 1 packed", "1x1 4k 1 1 packed",
         lambda t: convolution(t(1, 3, 21, 19), t(24, 3, 5, 7), Mode="CONVOLUTION", Strides=2, StartPadding=3),
     ),
-    ("1x32 8k 8 4", "1x32 4k 4 4", lambda t: PIXEL(t(2, 32, 8, 8), t(136, 32, 1, 1))),
-    ("1x32 8k 1k 1", "1x32 4k 1 1", lambda t: PIXEL(t(2, 32, 7, 7), t(48, 32, 1, 1))),
+    ("1x32 8k 8 4", "1x16 4k 4 4", lambda t: PIXEL(t(2, 32, 8, 8), t(136, 32, 1, 1))),
+    ("1x32 8k 1k 1", "1x16 4k 1 1", lambda t: PIXEL(t(2, 32, 7, 7), t(48, 32, 1, 1))),
     ("1x4 8k 4 4 packed", "1x4 4k 4 4", lambda t: PIXEL(t(3, 40, 2, 6), t(48, 20, 1, 1), GroupCount=2)),
-    ("1x32 8k 2 1", "1x32 4k 2 1", lambda t: PIXEL(t(3, 32, 7, 6), t(48, 32, 1, 1))),
+    ("1x32 8k 2 1", "1x16 4k 2 1", lambda t: PIXEL(t(3, 32, 7, 6), t(48, 32, 1, 1))),
     *(  # Rows of images are apart, or overlap.
-        (f"1x32 8k {vector} 4", f"1x32 4k {vector} 4", lambda t, row=row: PIXEL(
+        (f"1x32 8k {vector} 4", f"1x16 4k {vector} 4", lambda t, row=row: PIXEL(
             t(2, 32, 5, 8, strides=(2000, 60, row, 1)), t(48, 32, 1, 1)
         ))
         for row, vector in ((12, 4), (6, 2))
@@ -189,11 +189,11 @@ READ: list[tuple[str, str, Any]] = [  # halves by cooperative matrices, and floa
         lambda t: channels_last(convolution(t(2, 4, 9, 10), t(40, 4, 3, 3))),
     ),
     (
-        "1x16 8k 8 1 packed phases", "1x16 4k 4 1 packed phases",
+        "1x16 8k 8 1 packed phases", "1x8 4k 4 1 packed phases",
         lambda t: spread(t(2, 32, 8, 6), t(32, 10, 2, 4), Strides=[2, 4], GroupCount=2, **POINT),
     ),
     (
-        "1x32 8k 1k 1 packed phases", "1x32 4k 1 1 packed phases",
+        "1x32 8k 1k 1 packed phases", "1x16 4k 1 1 packed phases",
         lambda t: spread(t(2, 32, 8, 8), t(32, 20, 2, 2), Strides=2, StartPadding=0),
     ),
     *(

@@ -728,8 +728,6 @@ typedef struct dmlops_plan_Tile {
     int64_t depth;
     int64_t wave_rows;
     int64_t wave_columns;
-    int64_t resident;
-    int64_t efficiency;
 } dmlops_plan_Tile;
 
 typedef struct dmlops_plan_Split {
@@ -741,6 +739,7 @@ typedef struct dmlops_plan_Split {
 
 typedef struct dmlops_plan_Rates {
     int64_t arithmetic;
+    int64_t load;
     int64_t latency;
     int64_t alone;
     int64_t element;
@@ -759,7 +758,6 @@ typedef struct dmlops_plan_Tile_12 {
 
 typedef struct dmlops_plan_Backend {
     int is_cooperative;
-    int64_t vector;
     dmlops_plan_Rates rates;
     dmlops_plan_Tile_12 tiles;
 } dmlops_plan_Backend;
@@ -1495,6 +1493,8 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of_parts(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* query,
     int64_t width, const dmlops_plan_AttentionSplit* split, const dmlops_plan_Source_8* sources,
     dmlops_plan_Threads* result);
+DMLOPS_CALLED int64_t dmlops_plan_resident_groups(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     const dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, const dmlops_plan_Split* split);
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
@@ -1503,6 +1503,7 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
     const dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
 DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found, dmlops_plan_Backend* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_rates(dmlops_planning* planning, dmlops_plan_Rates* result);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op,
@@ -1510,12 +1511,8 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_bytes(dmlops_planning* planning,
 DMLOPS_CALLED int dmlops_plan_are_stored_whole(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_thread_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_matrix_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -2752,6 +2749,13 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     return;
 }
 
+/* The groups that are on a multiprocessor at once. */
+DMLOPS_CALLED int64_t dmlops_plan_resident_groups(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    const dmlops_plan_Tile* tile) {
+    (void)planning;
+    return dmlops_max(dmlops_divide(576, dmlops_add(dmlops_add(tile->rows, tile->columns), found->reach)), 1);
+}
+
 /* Nanoseconds that the product takes, apart from what is the same for all tiles. Columns are loaded once for all taps
    that a tile holds. */
 DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -2759,25 +2763,27 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dml
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
         dmlops_multiply(split->down, split->across), found->count), split->parts);
     int64_t depth = dmlops_multiply(tile->depth, found->taps);
-    int64_t columns = dmlops_subtract(tile->columns, found->reach);
+    int64_t lines = dmlops_add(tile->rows, dmlops_divide(tile->columns, found->taps));
     int64_t steps = dmlops_plan_ceil_div(planning, split->products, depth);
-    int64_t area = dmlops_multiply(tile->rows, columns);
+    int64_t work = dmlops_multiply(dmlops_add(dmlops_multiply(tile->rows, tile->columns),
+        dmlops_multiply(rates->load, lines)), depth);
     int64_t alone = dmlops_plan_times(planning, steps,
-        dmlops_add(rates->latency, dmlops_divide(dmlops_multiply(dmlops_multiply(area, depth), 100),
+        dmlops_add(rates->latency, dmlops_divide(dmlops_multiply(work, 100),
         dmlops_multiply(rates->arithmetic, rates->alone))));
-    int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), depth), 100),
-        dmlops_multiply(rates->arithmetic, tile->efficiency));
-    int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(tile->rows,
-        dmlops_divide(columns, found->taps)), steps), depth), rates->element), 3563);
-    int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, tile->resident));
-    int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone),
-        dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, groups, 132), busy));
-    time = dmlops_max(time, dmlops_plan_times(planning, groups, traffic));
+    int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(lines, steps), depth),
+        rates->element), 3563);
+    int64_t rounds = dmlops_plan_ceil_div(planning, groups,
+        dmlops_multiply(132, dmlops_plan_resident_groups(planning, found, tile)));
+    int64_t busy = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, groups, 132),
+        dmlops_divide(dmlops_multiply(work, steps), rates->arithmetic));
+    int64_t time = dmlops_max(dmlops_max(dmlops_plan_times(planning, rounds, alone), busy),
+        dmlops_plan_times(planning, groups, traffic));
     if (split->parts > 1) {
         int64_t sums = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
             found->count);
-        time = dmlops_add(time, dmlops_add(1926, dmlops_plan_times(planning, split->parts,
-            dmlops_divide(dmlops_multiply(8, sums), 2333))));
+        time = dmlops_add(time, dmlops_add(dmlops_add(1926,
+            dmlops_plan_times(planning, split->parts, dmlops_divide(dmlops_multiply(8, sums), 2333))),
+            dmlops_divide(time, 64)));
     }
     return time;
 }
@@ -2814,7 +2820,8 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
         int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
         int64_t depth = dmlops_multiply(tile->depth, found->taps);
         int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth, dmlops_multiply(2, depth)), 128) : 1;
-        for (int64_t rounds = 0; rounds < dmlops_add(dmlops_multiply(2, tile->resident), 1); ++rounds) {
+        for (int64_t rounds = 0; rounds < dmlops_add(dmlops_multiply(2,
+            dmlops_plan_resident_groups(planning, found, tile)), 1); ++rounds) {
             int64_t parts = dmlops_max(dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), groups), most), 1);
             dmlops_plan_Split split;
             dmlops_plan_split_into(planning, parts, found->depth, depth, down, across, &split);
@@ -2832,66 +2839,113 @@ DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The fastest that the device has and that suits the matrices. All rates are those of an NVIDIA H200: fitted, but for
-   bytes by cooperative matrices, set by hand with their tiles, to choose the fastest. */
+/* The fastest that the device has and that suits the matrices. All rates are those of an NVIDIA H200: of arithmetic as
+   its maker states them, others fitted. */
 DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* found, dmlops_plan_Backend* result) {
+    int is_windowed = found->axes.count > 0;
     if (dmlops_plan_is_of_bytes(planning, op)) {
         if (dmlops_plan_suits_cooperative_bytes(planning, op, found)) {
+            int is_along = found->left.is_along && found->right.is_along;
+            int64_t deep = (is_along && !is_windowed && (found->depth > 64)) ? 128 : 64;
             dmlops_plan_Rates made_1;
             made_1.arithmetic = 7500;
-            made_1.latency = 410;
-            made_1.alone = 37;
+            made_1.load = 4;
+            made_1.latency = 490;
+            made_1.alone = 65;
             made_1.element = 1;
             dmlops_plan_Tile_12 made_2;
-            dmlops_plan_byte_tiles(planning, found, &made_2);
+            dmlops_plan_matrix_tiles(planning, deep, &made_2);
             result->is_cooperative = 1;
-            result->vector = 16;
             result->rates = made_1;
             DMLOPS_COPY(&result->tiles, &made_2);
             return;
         }
         dmlops_plan_Rates made_3;
         made_3.arithmetic = 450;
+        made_3.load = 20;
         made_3.latency = 210;
         made_3.alone = 60;
         made_3.element = 1;
         dmlops_plan_Tile_12 made_4;
-        dmlops_plan_dot_tiles(planning, &made_4);
+        dmlops_plan_thread_tiles(planning, 64, &made_4);
         result->is_cooperative = 0;
-        result->vector = 16;
         result->rates = made_3;
         DMLOPS_COPY(&result->tiles, &made_4);
         return;
     }
     if (dmlops_plan_suits_cooperative_matrix(planning, op, found)) {
         dmlops_plan_Rates made_5;
-        made_5.arithmetic = 3750;
-        made_5.latency = 379;
-        made_5.alone = 32;
-        made_5.element = 2;
+        dmlops_plan_cooperative_rates(planning, &made_5);
         dmlops_plan_Tile_12 made_6;
-        dmlops_plan_cooperative_tiles(planning, &made_6);
+        dmlops_plan_matrix_tiles(planning, 64, &made_6);
         result->is_cooperative = 1;
-        result->vector = 8;
         result->rates = made_5;
         DMLOPS_COPY(&result->tiles, &made_6);
         return;
     }
-    int is_windowed = found->axes.count > 0;
-    int64_t latency = is_windowed ? 704 : 210;
-    int64_t alone = is_windowed ? 67 : 47;
-    dmlops_plan_Rates made_7;
-    made_7.arithmetic = 225;
-    made_7.latency = latency;
-    made_7.alone = alone;
-    made_7.element = 4;
+    int64_t tap = (found->channels < found->depth) ? found->channels : 0;
+    int64_t depth = ((dmlops_modulo(tap, 16) > 0) || (found->depth < 32)) ? 8 : 16;
+    int64_t deep = (dmlops_modulo(tap, 32) == 0) ? 32 : depth;
+    int is_narrow = dmlops_min(found->rows, found->columns) <= 64;
+    dmlops_plan_Tile_12 tiles;
+    tiles.count = 0;
     dmlops_plan_Tile_12 made_8;
-    dmlops_plan_float_tiles(planning, found, &made_8);
+    dmlops_plan_thread_tiles(planning, depth, &made_8);
+    for (int64_t each_7 = 0; each_7 < made_8.count; ++each_7) {
+        const dmlops_plan_Tile* item = &made_8.items[each_7];
+        DMLOPS_APPEND(planning, &tiles, *item);
+    }
+    if (is_windowed || is_narrow) {
+        dmlops_plan_Tile made_9;
+        made_9.rows = 32;
+        made_9.columns = 64;
+        made_9.depth = deep;
+        made_9.wave_rows = 16;
+        made_9.wave_columns = 32;
+        DMLOPS_APPEND(planning, &tiles, made_9);
+    }
+    if (!is_windowed && is_narrow) {
+        dmlops_plan_Tile made_10;
+        made_10.rows = 128;
+        made_10.columns = 32;
+        made_10.depth = deep;
+        made_10.wave_rows = 32;
+        made_10.wave_columns = 32;
+        DMLOPS_APPEND(planning, &tiles, made_10);
+    }
+    if (is_windowed) {
+        dmlops_plan_Rates made_11;
+        made_11.arithmetic = 225;
+        made_11.load = 24;
+        made_11.latency = 440;
+        made_11.alone = 60;
+        made_11.element = 4;
+        result->is_cooperative = 0;
+        result->rates = made_11;
+        DMLOPS_COPY(&result->tiles, &tiles);
+        return;
+    }
+    dmlops_plan_Rates made_12;
+    made_12.arithmetic = 225;
+    made_12.load = 6;
+    made_12.latency = 168;
+    made_12.alone = 52;
+    made_12.element = 4;
     result->is_cooperative = 0;
-    result->vector = 4;
-    result->rates = made_7;
-    DMLOPS_COPY(&result->tiles, &made_8);
+    result->rates = made_12;
+    DMLOPS_COPY(&result->tiles, &tiles);
+    return;
+}
+
+/* Those of float16 by cooperative matrices. */
+DMLOPS_CALLED void dmlops_plan_cooperative_rates(dmlops_planning* planning, dmlops_plan_Rates* result) {
+    (void)planning;
+    result->arithmetic = 3750;
+    result->load = 196;
+    result->latency = 178;
+    result->alone = 94;
+    result->element = 2;
     return;
 }
 
@@ -2929,12 +2983,9 @@ DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, con
 }
 
 /* The candidates without cooperative matrices. A thread accumulates a quarter of its wave's rows and an eighth of its
-   columns. Their depth divides the channels of a tap if possible, so that a step reads a single one of several taps. */
-DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Tile_12* result) {
-    int64_t tap = (found->channels < found->depth) ? found->channels : 0;
-    int64_t depth = ((dmlops_modulo(tap, 16) > 0) || (found->depth < 32)) ? 8 : 16;
-    int64_t deep = (dmlops_modulo(tap, 32) == 0) ? 32 : depth;
+   columns. The depth of floats divides the channels of a tap if possible, so that a step reads a single one of
+   several taps. */
+DMLOPS_CALLED void dmlops_plan_thread_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result) {
     result->count = 0;
     dmlops_plan_Tile made_1;
     made_1.rows = 128;
@@ -2942,8 +2993,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, const dmlo
     made_1.depth = depth;
     made_1.wave_rows = 32;
     made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
@@ -2951,17 +3000,13 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, const dmlo
     made_2.depth = depth;
     made_2.wave_rows = 32;
     made_2.wave_columns = 64;
-    made_2.resident = 3;
-    made_2.efficiency = 86;
     DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
-    made_3.rows = 64;
+    made_3.rows = 128;
     made_3.columns = 64;
     made_3.depth = depth;
     made_3.wave_rows = 32;
     made_3.wave_columns = 64;
-    made_3.resident = 8;
-    made_3.efficiency = 63;
     DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 32;
@@ -2969,8 +3014,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, const dmlo
     made_4.depth = depth;
     made_4.wave_rows = 16;
     made_4.wave_columns = 64;
-    made_4.resident = 3;
-    made_4.efficiency = 85;
     DMLOPS_APPEND(planning, result, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 16;
@@ -2978,217 +3021,82 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, const dmlo
     made_5.depth = depth;
     made_5.wave_rows = 16;
     made_5.wave_columns = 32;
-    made_5.resident = 6;
-    made_5.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_5);
     dmlops_plan_Tile made_6;
     made_6.rows = 32;
-    made_6.columns = 64;
-    made_6.depth = deep;
+    made_6.columns = 32;
+    made_6.depth = depth;
     made_6.wave_rows = 16;
     made_6.wave_columns = 32;
-    made_6.resident = 6;
-    made_6.efficiency = 57;
     DMLOPS_APPEND(planning, result, made_6);
     dmlops_plan_Tile made_7;
-    made_7.rows = 128;
+    made_7.rows = 16;
     made_7.columns = 32;
-    made_7.depth = deep;
-    made_7.wave_rows = 32;
+    made_7.depth = depth;
+    made_7.wave_rows = 16;
     made_7.wave_columns = 32;
-    made_7.resident = 3;
-    made_7.efficiency = 54;
     DMLOPS_APPEND(planning, result, made_7);
-    dmlops_plan_Tile made_8;
-    made_8.rows = 32;
-    made_8.columns = 32;
-    made_8.depth = depth;
-    made_8.wave_rows = 16;
-    made_8.wave_columns = 32;
-    made_8.resident = 7;
-    made_8.efficiency = 80;
-    DMLOPS_APPEND(planning, result, made_8);
-    dmlops_plan_Tile made_9;
-    made_9.rows = 16;
-    made_9.columns = 32;
-    made_9.depth = depth;
-    made_9.wave_rows = 16;
-    made_9.wave_columns = 32;
-    made_9.resident = 8;
-    made_9.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_9);
     return;
 }
 
-/* The candidates for float16; under a window, `implicit_gemm` has others. Two tiles in shared memory, and so one
-   barrier per step, make steps of 32 products 1.11 times as fast on an NVIDIA H200 (4096x4096x4096), but 48 KiB do
-   not hold two of 64, which are 1.18 times as fast. Eight waves of 64x64 that split a step's k are at 0.81 to 1.05
-   of four where groups are few. For 16 to 32 rows or columns and a depth of 4096 or more, the best of 32x64, 64x16
-   and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of 512 or 1024, which take smaller tiles, at 1.15
-   to 1.62. */
-DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
+/* The candidates of cooperative matrices; for float16 under a window, `implicit_gemm` has others. Deep ones of bytes
+   need fewer barriers, but run out of registers under a window, or if lines are transposed. Two tiles in shared
+   memory, and so one barrier per step, make steps of 32 products 1.11 times as fast on an NVIDIA H200
+   (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight waves of 64x64 that split
+   a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows or columns and a depth of 4096 or
+   more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of 512 or 1024,
+   which take smaller tiles, at 1.15 to 1.62. */
+DMLOPS_CALLED void dmlops_plan_matrix_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result) {
     result->count = 0;
     dmlops_plan_Tile made_1;
     made_1.rows = 128;
     made_1.columns = 128;
-    made_1.depth = 64;
+    made_1.depth = depth;
     made_1.wave_rows = 64;
     made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 80;
     DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
     made_2.columns = 128;
-    made_2.depth = 64;
+    made_2.depth = depth;
     made_2.wave_rows = 32;
     made_2.wave_columns = 32;
-    made_2.resident = 1;
-    made_2.efficiency = 89;
     DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 64;
     made_3.columns = 64;
-    made_3.depth = 64;
+    made_3.depth = depth;
     made_3.wave_rows = 32;
     made_3.wave_columns = 32;
-    made_3.resident = 6;
-    made_3.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 32;
     made_4.columns = 64;
-    made_4.depth = 64;
+    made_4.depth = depth;
     made_4.wave_rows = 32;
     made_4.wave_columns = 16;
-    made_4.resident = 7;
-    made_4.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 32;
     made_5.columns = 32;
-    made_5.depth = 64;
+    made_5.depth = depth;
     made_5.wave_rows = 16;
     made_5.wave_columns = 16;
-    made_5.resident = 6;
-    made_5.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_5);
     dmlops_plan_Tile made_6;
     made_6.rows = 32;
     made_6.columns = 256;
-    made_6.depth = 64;
+    made_6.depth = depth;
     made_6.wave_rows = 32;
     made_6.wave_columns = 32;
-    made_6.resident = 3;
-    made_6.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_6);
     dmlops_plan_Tile made_7;
     made_7.rows = 256;
     made_7.columns = 32;
-    made_7.depth = 64;
+    made_7.depth = depth;
     made_7.wave_rows = 32;
     made_7.wave_columns = 32;
-    made_7.resident = 3;
-    made_7.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_7);
-    return;
-}
-
-/* The candidates with cooperative matrices. Deep ones need fewer barriers, but run out of registers under a window; so
-   do deep ones and waves of few columns where lines are transposed. */
-DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Tile_12* result) {
-    int is_windowed = found->axes.count > 0;
-    int is_along = found->left.is_along && found->right.is_along;
-    int64_t deep = (is_along && !is_windowed && (found->depth > 64)) ? 128 : 64;
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 128;
-    made_1.depth = deep;
-    made_1.wave_rows = 64;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 50;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = 128;
-    made_2.depth = deep;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = (is_along || is_windowed) ? 32 : 64;
-    made_2.resident = 2;
-    made_2.efficiency = 40;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 32;
-    made_3.columns = 64;
-    made_3.depth = deep;
-    made_3.wave_rows = 16;
-    made_3.wave_columns = 32;
-    made_3.resident = 5;
-    made_3.efficiency = 60;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 16;
-    made_4.columns = 32;
-    made_4.depth = 64;
-    made_4.wave_rows = 16;
-    made_4.wave_columns = 16;
-    made_4.resident = 8;
-    made_4.efficiency = 12;
-    DMLOPS_APPEND(planning, result, made_4);
-    return;
-}
-
-/* The candidates without cooperative matrices. */
-DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 64;
-    made_1.columns = 128;
-    made_1.depth = 64;
-    made_1.wave_rows = 32;
-    made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 100;
-    DMLOPS_APPEND(planning, result, made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = 64;
-    made_2.depth = 64;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = 32;
-    made_2.resident = 3;
-    made_2.efficiency = 85;
-    DMLOPS_APPEND(planning, result, made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 32;
-    made_3.columns = 64;
-    made_3.depth = 64;
-    made_3.wave_rows = 16;
-    made_3.wave_columns = 32;
-    made_3.resident = 5;
-    made_3.efficiency = 75;
-    DMLOPS_APPEND(planning, result, made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 16;
-    made_4.columns = 64;
-    made_4.depth = 64;
-    made_4.wave_rows = 16;
-    made_4.wave_columns = 32;
-    made_4.resident = 6;
-    made_4.efficiency = 55;
-    DMLOPS_APPEND(planning, result, made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 16;
-    made_5.columns = 32;
-    made_5.depth = 64;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 32;
-    made_5.resident = 8;
-    made_5.efficiency = 50;
-    DMLOPS_APPEND(planning, result, made_5);
     return;
 }
 
@@ -3706,19 +3614,27 @@ DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_loaded(planning, &found->left, found->row_axis, found->rows, found->depth, &backend, &left);
     dmlops_plan_Side right;
     dmlops_plan_loaded(planning, &found->right, found->column_axis, found->columns, found->depth, &backend, &right);
+    dmlops_plan_Rates rates;
+    rates = backend.rates;
+    if ((dmlops_min(left.vector, right.vector) == 1) && !backend.is_cooperative) {
+        dmlops_plan_Rates made_1;
+        made_1 = rates;
+        made_1.load = dmlops_multiply(4, rates.load);
+        rates = made_1;
+    }
     dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, found, &backend.tiles, &backend.rates, 1, &chosen);
+    dmlops_plan_choose_tile(planning, found, &backend.tiles, &rates, 1, &chosen);
     dmlops_plan_Matrices read;
     read = *found;
     read.left = left;
     read.right = right;
-    dmlops_plan_Product made_1;
-    made_1.is_cooperative = backend.is_cooperative;
-    made_1.chosen = chosen;
-    made_1.matrices = read;
-    made_1.packed = 0;
-    made_1.left = left;
-    dmlops_plan_product(planning, op, &made_1);
+    dmlops_plan_Product made_2;
+    made_2.is_cooperative = backend.is_cooperative;
+    made_2.chosen = chosen;
+    made_2.matrices = read;
+    made_2.packed = 0;
+    made_2.left = left;
+    dmlops_plan_product(planning, op, &made_2);
     return 1;
 }
 
@@ -3726,8 +3642,9 @@ DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan
    these are 16 along k, or words of four. */
 DMLOPS_CALLED void dmlops_plan_loaded(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, const dmlops_plan_Backend* backend, dmlops_plan_Side* result) {
-    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, backend->vector);
-    if ((backend->vector == 16) && ((vector < 16) || !side->is_along)) {
+    int64_t most = dmlops_divide(16, backend->rates.element);
+    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, most);
+    if ((most == 16) && ((vector < 16) || !side->is_along)) {
         vector = (vector >= 4) ? 4 : 1;
     }
     *result = *side;
@@ -4368,8 +4285,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_1.depth = 32;
     made_1.wave_rows = 64;
     made_1.wave_columns = 64;
-    made_1.resident = 2;
-    made_1.efficiency = 23;
     DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 128;
@@ -4377,8 +4292,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_2.depth = depth;
     made_2.wave_rows = 64;
     made_2.wave_columns = 32;
-    made_2.resident = 1;
-    made_2.efficiency = 50;
     DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 64;
@@ -4386,8 +4299,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_3.depth = 32;
     made_3.wave_rows = 32;
     made_3.wave_columns = 64;
-    made_3.resident = 4;
-    made_3.efficiency = 17;
     DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 64;
@@ -4395,8 +4306,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_4.depth = depth;
     made_4.wave_rows = 32;
     made_4.wave_columns = 32;
-    made_4.resident = 3;
-    made_4.efficiency = 14;
     DMLOPS_APPEND(planning, result, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 32;
@@ -4404,8 +4313,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_5.depth = depth;
     made_5.wave_rows = 16;
     made_5.wave_columns = 16;
-    made_5.resident = 2;
-    made_5.efficiency = 8;
     DMLOPS_APPEND(planning, result, made_5);
     dmlops_plan_Tile made_6;
     made_6.rows = 16;
@@ -4413,8 +4320,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_6.depth = depth;
     made_6.wave_rows = 16;
     made_6.wave_columns = 16;
-    made_6.resident = 5;
-    made_6.efficiency = 20;
     DMLOPS_APPEND(planning, result, made_6);
     return;
 }
@@ -4429,8 +4334,6 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows
     made_1.depth = 16;
     made_1.wave_rows = 64;
     made_1.wave_columns = 64;
-    made_1.resident = 1;
-    made_1.efficiency = 100;
     DMLOPS_APPEND(planning, result, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
@@ -4438,8 +4341,6 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows
     made_2.depth = 16;
     made_2.wave_rows = 32;
     made_2.wave_columns = 64;
-    made_2.resident = is_low ? 2 : 4;
-    made_2.efficiency = 22;
     DMLOPS_APPEND(planning, result, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 32;
@@ -4447,8 +4348,6 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows
     made_3.depth = 16;
     made_3.wave_rows = 32;
     made_3.wave_columns = 32;
-    made_3.resident = 2;
-    made_3.efficiency = 18;
     DMLOPS_APPEND(planning, result, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 16;
@@ -4456,8 +4355,6 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows
     made_4.depth = 16;
     made_4.wave_rows = 16;
     made_4.wave_columns = 32;
-    made_4.resident = 3;
-    made_4.efficiency = 12;
     DMLOPS_APPEND(planning, result, made_4);
     return;
 }
@@ -4465,7 +4362,7 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t rows
 /* Chooses what is packed, the tile, with one tap or several, and the parts of k. */
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* given, const dmlops_plan_Backend* backend) {
-    int64_t vector = backend->vector;
+    int64_t vector = dmlops_divide(16, backend->rates.element);
     dmlops_plan_Matrices found;
     found = *given;
     int64_t packed = 0;
@@ -4522,7 +4419,7 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
         dmlops_plan_row_tiles(planning, found.rows, &made_8);
         dmlops_plan_Choice other;
         dmlops_plan_choose_tile(planning, &several, &made_8, &backend->rates, 1, &other);
-        if (other.time < chosen.time) {
+        if (dmlops_multiply(other.time, 6) < dmlops_multiply(chosen.time, 5)) {
             chosen = other;
             found = several;
         }
@@ -5202,16 +5099,13 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     dmlops_plan_Tile tile;
     dmlops_plan_lane_tile(planning, one->sums, &found, vector, &tile);
     if (is_cooperative) {
-        dmlops_plan_Rates rates;
-        rates.arithmetic = 3750;
-        rates.latency = 379;
-        rates.alone = 32;
-        rates.element = 2;
         dmlops_plan_Tile_12 made_4;
         dmlops_plan_cooperative_sums(planning, one->sums, &made_4);
-        dmlops_plan_Choice made_5;
-        dmlops_plan_choose_tile(planning, &found, &made_4, &rates, 0, &made_5);
-        tile = made_5.tile;
+        dmlops_plan_Rates made_5;
+        dmlops_plan_cooperative_rates(planning, &made_5);
+        dmlops_plan_Choice made_6;
+        dmlops_plan_choose_tile(planning, &found, &made_4, &made_5, 0, &made_6);
+        tile = made_6.tile;
     }
     int64_t in_group = dmlops_divide(tile.rows, one->sums);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning,
@@ -5253,8 +5147,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64
     made_1.depth = 64;
     made_1.wave_rows = 32;
     made_1.wave_columns = 32;
-    made_1.resident = 2;
-    made_1.efficiency = 90;
     DMLOPS_APPEND(planning, &tiles, made_1);
     dmlops_plan_Tile made_2;
     made_2.rows = 64;
@@ -5262,8 +5154,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64
     made_2.depth = 64;
     made_2.wave_rows = 32;
     made_2.wave_columns = 32;
-    made_2.resident = 2;
-    made_2.efficiency = 90;
     DMLOPS_APPEND(planning, &tiles, made_2);
     dmlops_plan_Tile made_3;
     made_3.rows = 32;
@@ -5271,8 +5161,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64
     made_3.depth = 128;
     made_3.wave_rows = 16;
     made_3.wave_columns = 32;
-    made_3.resident = 2;
-    made_3.efficiency = 90;
     DMLOPS_APPEND(planning, &tiles, made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 16;
@@ -5280,8 +5168,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64
     made_4.depth = 256;
     made_4.wave_rows = 16;
     made_4.wave_columns = 32;
-    made_4.resident = 2;
-    made_4.efficiency = 90;
     DMLOPS_APPEND(planning, &tiles, made_4);
     dmlops_plan_Tile made_5;
     made_5.rows = 16;
@@ -5289,8 +5175,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_sums(dmlops_planning* planning, int64
     made_5.depth = 256;
     made_5.wave_rows = 16;
     made_5.wave_columns = 16;
-    made_5.resident = 2;
-    made_5.efficiency = 90;
     DMLOPS_APPEND(planning, &tiles, made_5);
     dmlops_plan_Tile_12 shared;
     shared.count = 0;
@@ -5322,8 +5206,6 @@ DMLOPS_CALLED void dmlops_plan_lane_tile(dmlops_planning* planning, int64_t sums
     tile.depth = 1;
     tile.wave_rows = dmlops_multiply(own, sums);
     tile.wave_columns = beside;
-    tile.resident = 1;
-    tile.efficiency = 100;
     int64_t lanes = dmlops_divide(dmlops_multiply(dmlops_plan_sums_threads(planning, &tile, found->depth), beside),
         dmlops_multiply(down, across));
     int64_t step = dmlops_plan_power_below(planning, dmlops_divide(64, dmlops_add(dmlops_multiply(own, sums), beside)),

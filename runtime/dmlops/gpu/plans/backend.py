@@ -19,42 +19,51 @@ from .operands import is_float16
 from .planning import Planning
 from .tile_cost import Rates, Tile, Tiles
 
-FLOAT_RATE = 225  # NVIDIA H200: 128 lanes at 1.76 GHz
-"multiply-adds of float32 of a multiprocessor in a nanosecond"
-DOT_RATE = 450  # NVIDIA H200: 64 dot products of four bytes at 1.76 GHz
-"multiply-adds of bytes without cooperative matrices"
-COOPERATIVE_RATE = 3750  # NVIDIA H200: 990 T/s
-"multiply-adds of float16 by cooperative matrices"
-BYTES_RATE = 7500  # NVIDIA H200: 1979 T/s
-"multiply-adds of bytes by cooperative matrices"
 COOPERATIVE_TINY = 32  # NVIDIA H200: 1.2 to 3.1 times as fast with 8 to 32, 0.81 with a depth of 64
 "rows, columns and depth up to which ordinary arithmetic beats cooperative matrices"
+NARROW = 64  # NVIDIA H200: 0 at 0.65 to 0.74, of wider ones 0.90
+"rows or columns up to which matrices of floats may have deeper tiles"
 TILE_LEAST_ROWS = 6  # NVIDIA H200: 4 at 0.4 to 1.2; of cooperative matrices 0.57 to 0.86 without them
 "rows under a window from which tiles pay, unless cooperative matrices of float16 suit"
 
 
 class Backend(NamedTuple):
-    """The multiplication of tiles: by cooperative matrices or not, the adjacent elements that a load of a
-    factor may have, and the candidates with their rates."""
+    """The multiplication of tiles, by cooperative matrices or not: candidates, and their rates. Loads of
+    factors have up to 16 bytes."""
 
     is_cooperative: bool
-    vector: int
     rates: Rates
     tiles: Tiles
 
 
 def backend_of(out: Planning, op: Contraction, found: Matrices) -> Backend:
     """The fastest that the device has and that suits the matrices. All rates are those of an NVIDIA H200:
-    fitted, but for bytes by cooperative matrices, set by hand with their tiles, to choose the fastest."""
+    of arithmetic as its maker states them, others fitted."""
+    is_windowed = len(found.axes) > 0
     if is_of_bytes(op):
         if suits_cooperative_bytes(out, op, found):
-            return Backend(True, 16, Rates(BYTES_RATE, 410, 37, 1), byte_tiles(found))
-        return Backend(False, 16, Rates(DOT_RATE, 210, 60, 1), dot_tiles())
+            is_along = found.left.is_along and found.right.is_along
+            deep = 128 if is_along and not is_windowed and found.depth > 64 else 64
+            return Backend(True, Rates(7500, 4, 490, 65, 1), matrix_tiles(deep))
+        return Backend(False, Rates(450, 20, 210, 60, 1), thread_tiles(64))
     if suits_cooperative_matrix(out, op, found):
-        return Backend(True, 8, Rates(COOPERATIVE_RATE, 379, 32, 2), cooperative_tiles())
-    is_windowed = len(found.axes) > 0
-    latency, alone = 704 if is_windowed else 210, 67 if is_windowed else 47
-    return Backend(False, 4, Rates(FLOAT_RATE, latency, alone, 4), float_tiles(found))
+        return Backend(True, cooperative_rates(), matrix_tiles(64))
+    tap = found.channels if found.channels < found.depth else 0
+    depth = 8 if tap % 16 > 0 or found.depth < 32 else 16
+    deep, is_narrow = 32 if tap % 32 == 0 else depth, min(found.rows, found.columns) <= NARROW
+    tiles: Tiles = list(thread_tiles(depth))
+    if is_windowed or is_narrow:
+        tiles.append(Tile(32, 64, deep, 16, 32))
+    if not is_windowed and is_narrow:
+        tiles.append(Tile(128, 32, deep, 32, 32))
+    if is_windowed:
+        return Backend(False, Rates(225, 24, 440, 60, 4), tiles)
+    return Backend(False, Rates(225, 6, 168, 52, 4), tiles)
+
+
+def cooperative_rates() -> Rates:
+    """Those of float16 by cooperative matrices."""
+    return Rates(3750, 196, 178, 94, 2)
 
 
 def suits_cooperative_matrix(out: Planning, op: Contraction, found: Matrices) -> bool:
@@ -84,28 +93,24 @@ def partial_vectors(found: Matrices) -> int:
     return times(times(found.rows, ceil_div(found.columns, 4)), found.count)
 
 
-def float_tiles(found: Matrices) -> Tiles:
+def thread_tiles(depth: int) -> Tiles:
     """The candidates without cooperative matrices. A thread accumulates a quarter of its wave's rows and an
-    eighth of its columns. Their depth divides the channels of a tap if possible, so that a step reads a
-    single one of several taps."""
-    tap = found.channels if found.channels < found.depth else 0
-    depth = 8 if tap % 16 > 0 or found.depth < 32 else 16
-    deep = 32 if tap % 32 == 0 else depth
+    eighth of its columns. The depth of floats divides the channels of a tap if possible, so that a step reads
+    a single one of several taps."""
     return [
-        Tile(128, 128, depth, 32, 64, 2, 100),
-        Tile(64, 128, depth, 32, 64, 3, 86),
-        Tile(64, 64, depth, 32, 64, 8, 63),
-        Tile(32, 128, depth, 16, 64, 3, 85),
-        Tile(16, 128, depth, 16, 32, 6, 100),
-        Tile(32, 64, deep, 16, 32, 6, 57),
-        Tile(128, 32, deep, 32, 32, 3, 54),
-        Tile(32, 32, depth, 16, 32, 7, 80),
-        Tile(16, 32, depth, 16, 32, 8, 100),
+        Tile(128, 128, depth, 32, 64),
+        Tile(64, 128, depth, 32, 64),
+        Tile(128, 64, depth, 32, 64),
+        Tile(32, 128, depth, 16, 64),
+        Tile(16, 128, depth, 16, 32),
+        Tile(32, 32, depth, 16, 32),
+        Tile(16, 32, depth, 16, 32),
     ]
 
 
-def cooperative_tiles() -> Tiles:
-    """The candidates for float16; under a window, `implicit_gemm` has others.
+def matrix_tiles(depth: int) -> Tiles:
+    """The candidates of cooperative matrices; for float16 under a window, `implicit_gemm` has others. Deep
+    ones of bytes need fewer barriers, but run out of registers under a window, or if lines are transposed.
 
     Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast on
     an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight
@@ -113,35 +118,11 @@ def cooperative_tiles() -> Tiles:
     or columns and a depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256
     and 256x32; with a depth of 512 or 1024, which take smaller tiles, at 1.15 to 1.62."""
     return [
-        Tile(128, 128, 64, 64, 64, 2, 80),
-        Tile(64, 128, 64, 32, 32, 1, 89),
-        Tile(64, 64, 64, 32, 32, 6, 100),
-        Tile(32, 64, 64, 32, 16, 7, 100),
-        Tile(32, 32, 64, 16, 16, 6, 100),
-        Tile(32, 256, 64, 32, 32, 3, 100),
-        Tile(256, 32, 64, 32, 32, 3, 100),
-    ]
-
-
-def byte_tiles(found: Matrices) -> Tiles:
-    """The candidates with cooperative matrices. Deep ones need fewer barriers, but run out of registers under
-    a window; so do deep ones and waves of few columns where lines are transposed."""
-    is_windowed, is_along = len(found.axes) > 0, found.left.is_along and found.right.is_along
-    deep = 128 if is_along and not is_windowed and found.depth > 64 else 64
-    return [
-        Tile(128, 128, deep, 64, 64, 2, 50),
-        Tile(64, 128, deep, 32, 32 if is_along or is_windowed else 64, 2, 40),
-        Tile(32, 64, deep, 16, 32, 5, 60),
-        Tile(16, 32, 64, 16, 16, 8, 12),
-    ]
-
-
-def dot_tiles() -> Tiles:
-    """The candidates without cooperative matrices."""
-    return [
-        Tile(64, 128, 64, 32, 64, 2, 100),
-        Tile(64, 64, 64, 32, 32, 3, 85),
-        Tile(32, 64, 64, 16, 32, 5, 75),
-        Tile(16, 64, 64, 16, 32, 6, 55),
-        Tile(16, 32, 64, 16, 32, 8, 50),
+        Tile(128, 128, depth, 64, 64),
+        Tile(64, 128, depth, 32, 32),
+        Tile(64, 64, depth, 32, 32),
+        Tile(32, 64, depth, 32, 16),
+        Tile(32, 32, depth, 16, 16),
+        Tile(32, 256, depth, 32, 32),
+        Tile(256, 32, depth, 32, 32),
     ]

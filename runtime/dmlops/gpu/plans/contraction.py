@@ -64,7 +64,10 @@ def plan_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
     backend = backend_of(out, op, found)
     left = loaded(found.left, found.row_axis, found.rows, found.depth, backend)
     right = loaded(found.right, found.column_axis, found.columns, found.depth, backend)
-    chosen = choose_tile(found, backend.tiles, backend.rates, True)
+    rates = backend.rates
+    if min(left.vector, right.vector) == 1 and not backend.is_cooperative:
+        rates = rates._replace(load=4 * rates.load)
+    chosen = choose_tile(found, backend.tiles, rates, True)
     read = found._replace(left=left, right=right)
     plan_product(out, op, Product(backend.is_cooperative, chosen, read, 0, left))
     return True
@@ -73,8 +76,9 @@ def plan_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
 def loaded(side: Side, axis: int, lines: int, depth: int, backend: Backend) -> Side:
     """A factor with the adjacent elements that the backend loads at once; `axis` has that many rows or
     columns. Of bytes these are 16 along k, or words of four."""
-    vector = side_vector(side, axis, lines, depth, backend.vector)
-    if backend.vector == 16 and (vector < 16 or not side.is_along):
+    most = 16 // backend.rates.element
+    vector = side_vector(side, axis, lines, depth, most)
+    if most == 16 and (vector < 16 or not side.is_along):
         vector = 4 if vector >= 4 else 1
     return side._replace(vector=vector)
 

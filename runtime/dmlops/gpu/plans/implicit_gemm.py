@@ -42,6 +42,8 @@ COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
 "extra columns of a tile that only its other taps need, at most"
 COOPERATIVE_MOST_TAPS = 9  # NVIDIA H200: 25 at 0.69 to 0.77 with 4 rows
 "taps of a window with fewer rows than tiles need otherwise for which cooperative matrices pay, at most"
+TAPS_COST = 6  # NVIDIA H200: 5 at 0.68 to 1.08
+"fifths of what the cost model says that tiles of several taps take"
 SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8, with 16 at 0.41 to 0.56
 "channels and rows per channel group, of several, up to which windows slide over the input"
 SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
@@ -152,12 +154,12 @@ def tap_tiles(channels: int) -> Tiles:
     possible, so that a step reads a single tap."""
     depth = 32 if channels % 64 > 0 else 64
     return [
-        Tile(128, 128, 32, 64, 64, 2, 23),
-        Tile(128, 128, depth, 64, 32, 1, 50),
-        Tile(64, 128, 32, 32, 64, 4, 17),
-        Tile(64, 64, depth, 32, 32, 3, 14),
-        Tile(32, 32, depth, 16, 16, 2, 8),
-        Tile(16, 64, depth, 16, 16, 5, 20),
+        Tile(128, 128, 32, 64, 64),
+        Tile(128, 128, depth, 64, 32),
+        Tile(64, 128, 32, 32, 64),
+        Tile(64, 64, depth, 32, 32),
+        Tile(32, 32, depth, 16, 16),
+        Tile(16, 64, depth, 16, 16),
     ]
 
 
@@ -165,16 +167,16 @@ def row_tiles(rows: int) -> Tiles:
     """The candidates that contain several taps, each with 16 channels."""
     is_low = rows <= 64
     return [
-        Tile(128, 256, 16, 64, 64, 1, 100),
-        Tile(64, 256 if is_low else 128, 16, 32, 64, 2 if is_low else 4, 22),
-        Tile(32, 256, 16, 32, 32, 2, 18),
-        Tile(16, 256, 16, 16, 32, 3, 12),
+        Tile(128, 256, 16, 64, 64),
+        Tile(64, 256 if is_low else 128, 16, 32, 64),
+        Tile(32, 256, 16, 32, 32),
+        Tile(16, 256, 16, 16, 32),
     ]
 
 
 def plan_window_tiles(out: Planning, op: Contraction, given: Matrices, backend: Backend) -> bool:
     """Chooses what is packed, the tile, with one tap or several, and the parts of k."""
-    vector, found, packed = backend.vector, given, 0
+    vector, found, packed = 16 // backend.rates.element, given, 0
     if is_of_bytes(op):
         found = with_packed_pixels(op, given)
         packed = times(op.right.sizes[0], found.right.steps[0] // vector)
@@ -192,7 +194,7 @@ def plan_window_tiles(out: Planning, op: Contraction, given: Matrices, backend: 
     chosen = choose_tile(found, tiles, backend.rates, True)
     if vector == 8 and several.taps > 1:
         other = choose_tile(several, row_tiles(found.rows), backend.rates, True)
-        if other.time < chosen.time:
+        if other.time * TAPS_COST < chosen.time * 5:
             chosen, found = other, several
     out.define("PHASED", int(is_divided(given.axes)))
     out.define("TAPS_AT_ONCE", found.taps)

@@ -11,14 +11,14 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .backend import COOPERATIVE_RATE
+from .backend import cooperative_rates
 from .capabilities import Capability
 from .definition_types import SumsPass
 from .gemm_view import Matrices, no_matrices
 from .loops import ceil_div, power_below, power_of_two, times
 from .operands import Sizes, Tensors, is_float16
 from .planning import Planning
-from .tile_cost import Rates, Tile, Tiles, choose_tile
+from .tile_cost import Tile, Tiles, choose_tile
 
 SUMS_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.02, 128 at 0.95 to 1.03, 512 at 0.16 to 1.00
 "threads in a group"
@@ -65,8 +65,7 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, is_a
     vector = 8 if is_cooperative else 4 if most >= 4 else 1
     tile = lane_tile(one.sums, found, vector)
     if is_cooperative:
-        rates = Rates(COOPERATIVE_RATE, 379, 32, 2)  # as for products
-        tile = choose_tile(found, cooperative_sums(one.sums), rates, False).tile
+        tile = choose_tile(found, cooperative_sums(one.sums), cooperative_rates(), False).tile
     in_group = tile.rows // one.sums
     groups = times(times(ceil_div(rows, in_group), ceil_div(columns, tile.columns)), found.count)
     copied = one.copied if vector == 8 else 0
@@ -87,11 +86,11 @@ def cooperative_sums(sums: int) -> Tiles:
     """Tiles of cooperative matrices, with rows that sums share equally, in multiples of 4: neighbors are
     stored as float16, in whole words. Waves split k where several share sums."""
     tiles: Tiles = [
-        Tile(128, 64, 64, 32, 32, 2, 90),
-        Tile(64, 64, 64, 32, 32, 2, 90),
-        Tile(32, 32, 128, 16, 32, 2, 90),
-        Tile(16, 32, 256, 16, 32, 2, 90),
-        Tile(16, 16, 256, 16, 16, 2, 90),
+        Tile(128, 64, 64, 32, 32),
+        Tile(64, 64, 64, 32, 32),
+        Tile(32, 32, 128, 16, 32),
+        Tile(16, 32, 256, 16, 32),
+        Tile(16, 16, 256, 16, 16),
     ]
     shared: Tiles = [tile._replace(rows=tile.rows // sums // 4 * 4 * sums) for tile in tiles]
     return shared
@@ -104,7 +103,7 @@ def lane_tile(sums: int, found: Matrices, vector: int) -> Tile:
     rows = times(times(found.rows // sums, ceil_div(found.columns, across)), found.count)
     own = power_below(rows // (SUMS_ROWS * SUMS_GROUPS), SUMS_OWN // (sums * beside))
     down = SUMS_LARGE_ROWS if own * sums * beside == SUMS_OWN else SUMS_ROWS
-    tile = Tile(down * own * sums, across, 1, own * sums, beside, 1, 100)
+    tile = Tile(down * own * sums, across, 1, own * sums, beside)
     lanes = sums_threads(tile, found.depth) * beside // (down * across)
     step = power_below(SUMS_AHEAD // (own * sums + beside), ceil_div(found.depth, lanes))
     return tile._replace(depth=lanes * max(step, vector))
