@@ -56,7 +56,6 @@ EACH = (*ORDINARY, "matrices")
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Way:
     found = WAYS[request.param]
     if found.cooperative:
-        monkeypatch.setattr(attention_plans, "PARTS_COOPERATIVE_LEAST", 64)
         monkeypatch.setattr(attention_plans, "PARTS_COOPERATIVE_WORTH", 1 if found.in_parts else 2**30)
     return found
 
@@ -154,7 +153,9 @@ def kernel(way: Way, desc: Any) -> str:
     if any("COOPERATIVE_MATRIX" in one for one in defines):
         return "matrices, in parts" if multiplying(desc)["KEYS_PER_SPLIT"] else "matrices"
     if any("FEW_QUERIES" in one for one in defines):
-        return "parts" if any(one.get("COMBINE") == 1 for one in defines) else "few queries"
+        is_joined = any(one.get("COMBINE") == 1 for one in defines)
+        few = sum("FEW_QUERIES" in one for one in defines) - is_joined
+        return ("parts" if is_joined else "few queries") if few else "rows, in parts"
     return "rows" if len(defines) == 1 else "definition"
 
 
@@ -162,9 +163,9 @@ SIZES = {  # by kernels, as of `Case`
     "definition": ((2, 31, 33, 3, 7, 9), (1, 33, 65, 2, 22, 34)),
     "rows": (
         (1, 33, 65, 2, 24, 40), (1, 40, 64, 1, 16, 304), (130, 64, 65, 2, 16, 8),
-        (1, 40, 130, 2, 24, 192),  # more threads to a row
-        (1, 19, 35, 6, 8, 8, 2),
+        (1, 40, 130, 2, 24, 192), (1, 19, 35, 6, 8, 8, 2),
     ),
+    "rows, in parts": ((1, 65, 270, 2, 64, 64), (2, 70, 300, 4, 24, 40, 2), (1, 5, 255, 1, 8, 256)),
     "few queries": ((1, 1, 1, 1, 8, 8), (2, 1, 67, 3, 64, 64), (1, 2, 118, 1, 8, 512)),
     "parts": (
         (2, 5, 301, 2, 64, 128), (1, 37, 270, 2, 16, 8), (1, 3, 268, 2, 88, 152), (1, 3, 261, 1, 512, 8),
@@ -179,9 +180,8 @@ SIZES = {  # by kernels, as of `Case`
 CHOSEN = {  # by ordinary arithmetic, and with cooperative matrices for float16
     "definition, definition": (Case((1, 1, 70, 2, 7, 64)), Case((1, 1, 70, 2, 64, 6))),
     "rows, rows": (Case((1, 1, 70, 1, 520, 8)), Case((1, 20, 70, 1, 64, 520))),
-    "rows, matrices": (
-        Case((1, 65, 270, 2, 64, 64)), Case((8, 41, 256, 8, 8, 8)), Case((1, 5, 255, 1, 8, 8)),
-    ),
+    "rows, matrices": (Case((8, 41, 255, 8, 8, 8)), Case((1, 5, 170, 1, 8, 8))),
+    "rows, in parts, matrices": (Case((1, 65, 270, 2, 64, 64)), Case((1, 5, 255, 1, 8, 8))),
     "rows, matrices, in parts": (Case((1, 256, 2048, 32, 128, 128)),),
     "few queries, few queries": (
         Case((1, 1, 128, 1, 64, 64)), Case((3, 1, 1, 4, 8, 8, 2), past=90),
@@ -233,7 +233,7 @@ def masks(batches: int, heads: int, queries: int, keys: int) -> list[tuple[str, 
     ("way", "case"),
     [
         ("float32", Case((2, 37, 70, 2, 8, 8))),
-        *((way, Case((2, 3, 290, 2, 8, 8))) for way in ORDINARY),
+        *((way, Case((2, queries, 290, 2, 8, 8))) for way in ORDINARY for queries in (3, 70)),
         *((way, Case((2, 37, 70, 2, 8, 8))) for way in MATRICES),
         *((way, Case((2, 3, 3, 6, 8, 16, 2), past=80)) for way in MATRICES),
     ],
@@ -392,11 +392,11 @@ def test_results_at_awkward_sizes(way: Way, name: str, case: Case, device: Any) 
     desc = case.described(way.kind)
     _, queries, keys, heads, _, _, *few = case.sizes
     dispatches, found = way.plan(desc).dispatches, kernel(way, desc)
-    joins = way.in_parts and case.past + keys > 64
+    joins = found.endswith("in parts")
     assert found == name if name in SIZES else len(dispatches) == case.dispatches + joins
-    shared = heads // few[0] if few and queries < 64 and found != "rows" else 1
+    shared = heads // few[0] if few and queries < 64 and not found.startswith("rows") else 1
     assert max(int(one.defines.get("SHARED", 1)) for one in dispatches) == shared
-    assert not way.cooperative or found == ("matrices, in parts" if joins else "matrices")
+    assert not way.cooperative or joins == (way.in_parts and case.past + keys > 64)
     way.check(device, desc)
 
 

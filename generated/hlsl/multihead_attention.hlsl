@@ -130,9 +130,26 @@
 #endif
 
 // Data types
-#define FLOAT16 float16_t
-#define FLOAT32 float
-#define INT32 int
+#define FLOAT16 float16_t, asfloat(0xff800000u)
+#define FLOAT32 float, asfloat(0xff800000u)
+#define INT32 int, (-2147483647-1)
+#define STORED(stored, lowest) stored  // what a buffer holds, where words pack narrow elements
+#define LOWEST(stored, lowest) lowest
+#define FACT(fact, type) fact(type)
+#define QUERY_STORED FACT(STORED, QUERY_TYPE)
+#define KEY_STORED FACT(STORED, KEY_TYPE)
+#define VALUE_STORED FACT(STORED, VALUE_TYPE)
+#define STACKED_QUERY_KEY_STORED FACT(STORED, STACKED_QUERY_KEY_TYPE)
+#define STACKED_KEY_VALUE_STORED FACT(STORED, STACKED_KEY_VALUE_TYPE)
+#define STACKED_QUERY_KEY_VALUE_STORED FACT(STORED, STACKED_QUERY_KEY_VALUE_TYPE)
+#define BIAS_STORED FACT(STORED, BIAS_TYPE)
+#define MASK_STORED FACT(STORED, MASK_TYPE)
+#define RELATIVE_POSITION_BIAS_STORED FACT(STORED, RELATIVE_POSITION_BIAS_TYPE)
+#define PAST_KEY_STORED FACT(STORED, PAST_KEY_TYPE)
+#define PAST_VALUE_STORED FACT(STORED, PAST_VALUE_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_PRESENT_KEY_STORED FACT(STORED, OUTPUT_PRESENT_KEY_TYPE)
+#define OUTPUT_PRESENT_VALUE_STORED FACT(STORED, OUTPUT_PRESENT_VALUE_TYPE)
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -159,20 +176,20 @@ typedef uint Scratch;
 #define ScratchWord(position) scratch[position]
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<READ(QUERY_TYPE)> queryTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<READ(KEY_TYPE)> keyTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<READ(VALUE_TYPE)> valueTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_TYPE)> stackedQueryKeyTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<READ(STACKED_KEY_VALUE_TYPE)> stackedKeyValueTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_VALUE_TYPE)> stackedQueryKeyValueTensor : register(t5);
-[[vk::binding(6, 0)]] StructuredBuffer<BIAS_TYPE> biasTensor : register(t6);
-[[vk::binding(7, 0)]] StructuredBuffer<MASK_TYPE> maskTensor : register(t7);
-[[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_TYPE> relativePositionBiasTensor : register(t8);
-[[vk::binding(9, 0)]] StructuredBuffer<READ(PAST_KEY_TYPE)> pastKeyTensor : register(t9);
-[[vk::binding(10, 0)]] StructuredBuffer<READ(PAST_VALUE_TYPE)> pastValueTensor : register(t10);
-[[vk::binding(11, 0)]] RWStructuredBuffer<WRITTEN(OUTPUT_TYPE)> outputTensor : register(u0);
-[[vk::binding(12, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_KEY_TYPE)> outputPresentKeyTensor : register(u1);
-[[vk::binding(13, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_VALUE_TYPE)> outputPresentValueTensor : register(u2);
+[[vk::binding(0, 0)]] StructuredBuffer<READ(QUERY_STORED)> queryTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<READ(KEY_STORED)> keyTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<READ(VALUE_STORED)> valueTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_STORED)> stackedQueryKeyTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<READ(STACKED_KEY_VALUE_STORED)> stackedKeyValueTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_VALUE_STORED)> stackedQueryKeyValueTensor : register(t5);
+[[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
+[[vk::binding(7, 0)]] StructuredBuffer<MASK_STORED> maskTensor : register(t7);
+[[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_STORED> relativePositionBiasTensor : register(t8);
+[[vk::binding(9, 0)]] StructuredBuffer<READ(PAST_KEY_STORED)> pastKeyTensor : register(t9);
+[[vk::binding(10, 0)]] StructuredBuffer<READ(PAST_VALUE_STORED)> pastValueTensor : register(t10);
+[[vk::binding(11, 0)]] RWStructuredBuffer<WRITTEN(OUTPUT_STORED)> outputTensor : register(u0);
+[[vk::binding(12, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_KEY_STORED)> outputPresentKeyTensor : register(u1);
+[[vk::binding(13, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_VALUE_STORED)> outputPresentValueTensor : register(u2);
 [[vk::binding(14, 0)]] RWStructuredBuffer<Scratch> scratch : register(u3);
 
 struct Dimension
@@ -403,19 +420,19 @@ float ReadPastValue(List at)
 
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 void WriteOutputPresentKey(List at, float entry)
 {
     outputPresentKeyTensor[OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH)] =
-        (OUTPUT_PRESENT_KEY_TYPE)entry;
+        (OUTPUT_PRESENT_KEY_STORED)entry;
 }
 
 void WriteOutputPresentValue(List at, float entry)
 {
     outputPresentValueTensor[OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH)] =
-        (OUTPUT_PRESENT_VALUE_TYPE)entry;
+        (OUTPUT_PRESENT_VALUE_STORED)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
@@ -666,8 +683,7 @@ uint4 LoadFrom(uint tensor, uint position, uint count)
     return found;
 }
 
-// A vector of row number `row` of the group, or of its heads' keys or values before `endKey`. It is zero beyond the
-// last element or key; with COOPERATIVE_MATRIX it is that of the last key, since a test would delay loads.
+// A vector of a row of the group; zero beyond its last element
 uint4 QueryVector(uint row, uint element)
 {
     uint4 found = (uint4)0;
@@ -679,24 +695,27 @@ uint4 QueryVector(uint row, uint element)
     return found;
 }
 
-uint4 KeyVector(bool isValue, uint row, uint element)
+// A vector of a key of the group's heads, or of its value, that is there
+uint4 KeyHere(bool isValue, uint row, uint element)
 {
     const uint count = (uint)(isValue ? keptPresentValueSizes[0][3] : keptPresentKeySizes[0][3]) - element;
     const uint2 firsts = (isValue ? valueFirsts : keyFirsts) + element;
     const uint2 steps = isValue ? uint2(valueLayouts[0][3], valueLayouts[1][3])
         : uint2(keyLayouts[0][3], keyLayouts[1][3]);
-    const bool isBeyond = !COOPERATIVE_MATRIX && row >= endKey;
-    uint4 found;
-    if (COOPERATIVE_MATRIX)
-        row = min(row, max(endKey, 1) - 1);
-    if (isBeyond || element >= 4 * (isValue ? VALUE_FOURS : QUERY_FOURS))
-        found = (uint4)0;
 #if KEY_BEFORE_IN && VALUE_BEFORE_IN
-    else if (row < (uint)pastRows)
-        found = LoadFrom(isValue ? VALUE_BEFORE_IN : KEY_BEFORE_IN, firsts.y + row * steps.y, count);
+    if (row < (uint)pastRows)
+        return LoadFrom(isValue ? VALUE_BEFORE_IN : KEY_BEFORE_IN, firsts.y + row * steps.y, count);
 #endif
-    else
-        found = LoadFrom(isValue ? VALUE_IN : KEY_IN, firsts.x + row * steps.x, count);
+    return LoadFrom(isValue ? VALUE_IN : KEY_IN, firsts.x + row * steps.x, count);
+}
+
+// The same, but zero beyond its last element and from `endKey` on; with COOPERATIVE_MATRIX the last key's there, since
+// a test would delay loads
+uint4 KeyVector(bool isValue, uint row, uint element)
+{
+    uint4 found = (uint4)0;
+    if ((COOPERATIVE_MATRIX || row < endKey) && element < 4 * (isValue ? VALUE_FOURS : QUERY_FOURS))
+        found = KeyHere(isValue, COOPERATIVE_MATRIX ? min(row, max(endKey, 1) - 1) : row, element);
     return found;
 }
 
@@ -719,7 +738,7 @@ uint EndOfKeys(List at)
 // Whether a key before that is unmasked
 bool Counts(List at) { return true; }
 
-static const float LEAST_SCORE = -3.402823466e38f;  // no score is lower, except minus infinity
+static const float LOWEST = -3.402823466e38f;  // no score is lower, except minus infinity
 
 // e^x, as accurate as the device's exp2; that is enough, since weights are divided by their sum
 #define Weight(x) exp2((x) * 1.442695f)
@@ -757,13 +776,13 @@ void Store(uint row, uint column, uint most, float4 results)
     }
 #elif OUTPUT_IN == 12
     if (count == 4 && position % 4 == 0)
-        outputTensor[position / 4] = (vector<OUTPUT_TYPE, 4>)results;
+        outputTensor[position / 4] = (vector<OUTPUT_STORED, 4>)results;
     else
     {
         [unroll]
         for (uint e = 0; e < 4; e++)
             if (e < count)
-                outputTensor[(position + e) / 4][(position + e) % 4] = (OUTPUT_TYPE)results[e];
+                outputTensor[(position + e) / 4][(position + e) % 4] = (OUTPUT_STORED)results[e];
     }
 #endif
 }
@@ -776,9 +795,6 @@ void StorePart(uint row, float shift, float sum)
 }
 
 #if FEW_QUERIES
-// What is subtracted from scores before exponentiation: their maximum, or 0 where that is -infinity
-float ShiftOf(float greatest) { return greatest == asfloat(0xff800000) ? 0.0f : greatest; }
-
 float ElementOf(uint4 elements, uint number) { return FourOf(elements, number / 4)[number % 4]; }
 
 // of a key that a thread loads
@@ -790,7 +806,7 @@ static const uint KEY_FETCHES = COMBINE || MOST_VECTORS == 1 ? 4 : MOST_VECTORS 
 static const uint STRANDS = NUM_THREADS / KEY_THREADS;  // keys, or parts, that the group works on side by side
 static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
 static const uint COLUMNS = VALUE_VECTORS * VECTOR;  // of the values, of a thread
-static const uint EACH = COMBINE || COLUMNS > ROWS * KEY_FETCHES ? COLUMNS : ROWS * KEY_FETCHES;
+static const uint EACH = COLUMNS > ROWS * KEY_FETCHES ? COLUMNS : ROWS * KEY_FETCHES;
 static const uint ABSENT = 0xff800001;  // the score of a masked key: a signaling NaN, which arithmetic never makes
 groupshared float held[NUM_THREADS * EACH];  // exchange between threads
 groupshared float2 relative[STRANDS];  // what weights are relative to, and their sum
@@ -804,20 +820,6 @@ uint2 PlaceOf(uint thread, uint first, uint u, uint j)
 
 #if !COMBINE
 groupshared uint scores[ROWS * TILE_KEYS];
-
-// A vector of a key or a value, which must be there; with the reader of other kernels, decoding is slower by a tenth
-uint4 KeyHere(bool isValue, uint row, uint element)
-{
-    const uint count = (uint)(isValue ? keptPresentValueSizes[0][3] : keptPresentKeySizes[0][3]) - element;
-    const uint2 firsts = (isValue ? valueFirsts : keyFirsts) + element;
-    const uint2 steps = isValue ? uint2(valueLayouts[0][3], valueLayouts[1][3])
-        : uint2(keyLayouts[0][3], keyLayouts[1][3]);
-#if KEY_BEFORE_IN
-    if (row < (uint)pastRows)
-        return LoadFrom(isValue ? VALUE_BEFORE_IN : KEY_BEFORE_IN, firsts.y + row * steps.y, count);
-#endif
-    return LoadFrom(isValue ? VALUE_IN : KEY_IN, firsts.x + row * steps.x, count);
-}
 
 // Reads a thread's share of the keys or values of a tile, which starts at number `first`
 void Fetch(bool areValues, uint thread, uint first, uint end, out uint4 next[KEY_FETCHES][MOST_VECTORS])
@@ -834,39 +836,31 @@ void Fetch(bool areValues, uint thread, uint first, uint end, out uint4 next[KEY
         }
 }
 
+// Stores what was read to the outputs that it belongs to as well
+void Keep(bool areValues, uint thread, uint first, uint end, uint4 some[KEY_FETCHES][MOST_VECTORS])
+{
+    const int4 layout = storedLayouts[areValues];
+    [unroll]
+    for (uint u = 0; u < KEY_FETCHES; u++)
+        [unroll]
+        for (uint j = 0; j < MOST_VECTORS; j++)
+        {
+            const uint2 place = PlaceOf(thread, first, u, j);
+            const uint position = PositionIn(layout, headOfKeys) + place.x * (uint)layout[3] + place.y;
+            if (firstRow == 0 && place.x < end && place.y < (uint)(areValues ? keptPresentValueSizes[0][3]
+                : keptPresentKeySizes[0][3]))
+            {
 #if KEY_STORED_IN
-void KeepKeys(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][MOST_VECTORS])
-{
-    const int4 layout = storedLayouts[0];
-    [unroll]
-    for (uint u = 0; u < KEY_FETCHES; u++)
-        [unroll]
-        for (uint j = 0; j < MOST_VECTORS; j++)
-        {
-            const uint2 place = PlaceOf(thread, first, u, j);
-            if (firstRow == 0 && place.x < end && place.y < (uint)keptPresentKeySizes[0][3])
-                outputPresentKeyTensor[(PositionIn(layout, headOfKeys) + place.x * (uint)layout[3] + place.y)
-                    / VECTOR] = some[u][j];
-        }
-}
+                if (!areValues)
+                    outputPresentKeyTensor[position / VECTOR] = some[u][j];
 #endif
-
 #if VALUE_STORED_IN
-void KeepValues(uint thread, uint first, uint end, uint4 some[KEY_FETCHES][MOST_VECTORS])
-{
-    const int4 layout = storedLayouts[1];
-    [unroll]
-    for (uint u = 0; u < KEY_FETCHES; u++)
-        [unroll]
-        for (uint j = 0; j < MOST_VECTORS; j++)
-        {
-            const uint2 place = PlaceOf(thread, first, u, j);
-            if (firstRow == 0 && place.x < end && place.y < (uint)keptPresentValueSizes[0][3])
-                outputPresentValueTensor[(PositionIn(layout, headOfKeys) + place.x * (uint)layout[3] + place.y)
-                    / VECTOR] = some[u][j];
+                if (areValues)
+                    outputPresentValueTensor[position / VECTOR] = some[u][j];
+#endif
+            }
         }
 }
-#endif
 #endif
 
 // Computes some queries of the heads that share keys, over one part of these, or combines the parts of a query. Each
@@ -882,7 +876,7 @@ void Attend(uint item, uint thread)
     [unroll]
     for (q = 0; q < ROWS; q++)
     {
-        greatest[q] = asfloat(0xff800000);
+        greatest[q] = LOWEST;
         sums[q] = 0;
         [unroll]
         for (c = 0; c < COLUMNS; c++)
@@ -899,10 +893,7 @@ void Attend(uint item, uint thread)
         [unroll]
         for (j = 0; j < KEY_VECTORS; j++)
         {
-            const uint element = (lane + j * KEY_THREADS) * VECTOR;
-            uint4 some = (uint4)0;
-            if (element < (uint)keptQuerySizes[0][3])
-                some = QueryVector(min(firstRow + q, Rows() - 1), element);
+            const uint4 some = QueryVector(firstRow + q, (lane + j * KEY_THREADS) * VECTOR);
             [unroll]
             for (e = 0; e < VECTOR; e++)
                 queries[q][j * VECTOR + e] = ElementOf(some, e);
@@ -947,9 +938,7 @@ void Attend(uint item, uint thread)
                     total = mad(queries[q][e], ElementOf(keys[u][e / VECTOR], e % VECTOR), total);
                 held[(q * KEY_FETCHES + u) * NUM_THREADS + thread] = total;
             }
-#if KEY_STORED_IN
-        KeepKeys(thread, first, end, keys);
-#endif
+        Keep(false, thread, first, end, keys);
         Fetch(false, thread, first + TILE_KEYS, end, keys);
         GroupMemoryBarrierWithGroupSync();
         for (uint i = thread; i < ROWS * TILE_KEYS; i += NUM_THREADS)
@@ -982,10 +971,9 @@ void Attend(uint item, uint thread)
             for (u = 0; u < KEY_FETCHES; u++)
                 if (found[q * KEY_FETCHES + u] != ABSENT)
                     most = max(most, asfloat(found[q * KEY_FETCHES + u]));
-            const float shift = ShiftOf(most);
             if (most > greatest[q])
             {
-                const float factor = Weight(greatest[q] - shift);
+                const float factor = Weight(greatest[q] - most);
                 greatest[q] = most;
                 sums[q] *= factor;
                 [unroll]
@@ -996,7 +984,7 @@ void Attend(uint item, uint thread)
             for (u = 0; u < KEY_FETCHES; u++)
                 if (found[q * KEY_FETCHES + u] != ABSENT)  // a masked key adds nothing, rather than 0 times infinity
                 {
-                    const float weight = Weight(asfloat(found[q * KEY_FETCHES + u]) - shift);
+                    const float weight = Weight(asfloat(found[q * KEY_FETCHES + u]) - most);
                     sums[q] = mad(weight, counts[u], sums[q]);
                     [unroll]
                     for (c = 0; c < COLUMNS; c++)
@@ -1004,8 +992,8 @@ void Attend(uint item, uint thread)
                             mixed[q * COLUMNS + c]);
                 }
         }
-#if VALUE_STORED_IN && !COMBINE
-        KeepValues(thread, first, end, values);
+#if !COMBINE
+        Keep(true, thread, first, end, values);
 #endif
     }
 
@@ -1020,17 +1008,17 @@ void Attend(uint item, uint thread)
             held[strand * KEY_THREADS * COLUMNS + (c / VECTOR * KEY_THREADS + lane) * VECTOR + c % VECTOR] =
                 mixed[q * COLUMNS + c];
         GroupMemoryBarrierWithGroupSync();
-        float most = asfloat(0xff800000), sum = 0;
+        float most = LOWEST, sum = 0;
         uint s;
         for (s = 0; s < STRANDS; s++)
             most = max(most, relative[s].x);
         for (s = 0; s < STRANDS; s++)
-            sum += relative[s].y * Weight(relative[s].x - ShiftOf(most));
+            sum += relative[s].y * Weight(relative[s].x - most);
         for (uint column = thread; column < valueSize && firstRow + q < Rows(); column += NUM_THREADS)
         {
             float total = 0;
             for (s = 0; s < STRANDS; s++)
-                total += held[s * KEY_THREADS * COLUMNS + column] * Weight(relative[s].x - ShiftOf(most));
+                total += held[s * KEY_THREADS * COLUMNS + column] * Weight(relative[s].x - most);
             Store(firstRow + q, column, 1, SPLIT_KV ? total : total / sum);
         }
 #if SPLIT_KV
@@ -1045,7 +1033,7 @@ static const uint QUERY_EIGHTS = QUERY_FOURS / 2, VALUE_EIGHTS = VALUE_FOURS / 2
 static const uint KEY_SIXTEENS = TILE_KEYS / 16, OWN_ROWS = 2, OWN_FOURS = KEY_SIXTEENS;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
 static const uint VALUE_SIXTEENS = (VALUE_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);
-static const uint OWN_COLUMNS = 4, BLOCKS = VALUE_SIXTEENS, GROUP_COLUMNS = VALUE_SIXTEENS * SLICES * 16;
+static const uint BLOCKS = VALUE_SIXTEENS, GROUP_COLUMNS = VALUE_SIXTEENS * SLICES * 16;
 
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
@@ -1374,11 +1362,9 @@ void Collect(State state, uint thread, uint block, out float4 totals[OWN_ROWS])
 // a thread shares its rows with others
 static const uint OWN_ROWS = ROWS / 8, ROW_THREADS = NUM_THREADS / 8, OWN_FOURS = 1;
 static const uint columnParts = (VALUE_FOURS + 4 * ROW_THREADS - 1) / (4 * ROW_THREADS);  // of several groups
-// of values, of a thread, which are
-static const uint columns = (VALUE_FOURS * 4 + columnParts * ROW_THREADS - 1) / (columnParts * ROW_THREADS);
-// adjacent ones
-static const uint OWN_COLUMNS = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1, BLOCKS = columns / OWN_COLUMNS;
-static const uint TILE_KEYS = 4 * ROW_THREADS, GROUP_COLUMNS = columns * ROW_THREADS;
+// of four columns, of a thread
+static const uint BLOCKS = (VALUE_FOURS + columnParts * ROW_THREADS - 1) / (columnParts * ROW_THREADS);
+static const uint TILE_KEYS = 4 * ROW_THREADS, GROUP_COLUMNS = 4 * BLOCKS * ROW_THREADS;
 static const uint DEPTH = 16;  // of tiles in shared memory: elements of queries and keys, then keys of values
 // padded by one to avoid bank conflicts
 static const uint pitch = (ROWS + TILE_KEYS) / 4 + 1, weightPitch = ROWS / 4 + 1;
@@ -1390,16 +1376,16 @@ groupshared float4 tile[DEPTH * (pitch > valuePitch ? pitch : valuePitch)];
 groupshared float4 held[TILE_KEYS * weightPitch];  // weights by key; earlier in an iteration, what threads exchange
 static float4 scores[OWN_ROWS][OWN_FOURS];
 static float shifts[OWN_ROWS], sums[OWN_ROWS];  // of rows: what weights are relative to, and their sums
-typedef vector<float, OWN_COLUMNS> Columns;
 struct State
 {
-    Columns mixed[OWN_ROWS][BLOCKS];  // weighted values
+    float4 mixed[OWN_ROWS][BLOCKS];  // weighted values
 };
 static uint4 next[rowLoads > valueLoads ? rowLoads : valueLoads];
 static uint ownRow, rowLane;  // of the thread: its first row, and its number in these
 #define OwnRow(r) (firstRow + ownRow + (r))
 #define OwnKeys(f) (rowLane * 4 + uint4(0, 1, 2, 3))
-#define OwnColumn(block) (part * GROUP_COLUMNS + ((block) * ROW_THREADS + rowLane) * OWN_COLUMNS)
+#define FIRST_COLUMN (SPLIT_KV ? 0 : part * GROUP_COLUMNS)
+#define OwnColumn(block) (FIRST_COLUMN + ((block) * ROW_THREADS + rowLane) * 4)
 
 bool Begin(inout State state, inout uint thread)
 {
@@ -1419,8 +1405,7 @@ void Fetch(uint thread, bool areValues, uint first)
     {
         const uint number = thread + i * NUM_THREADS, row = number / across, column = number % across * VECTOR;
         if (areValues)
-            next[i] = KeyVector(true, first + row < TILE_KEYS ? firstKey + first + row : endKey,
-                part * GROUP_COLUMNS + column);
+            next[i] = KeyVector(true, first + row < TILE_KEYS ? firstKey + first + row : endKey, FIRST_COLUMN + column);
         else if (row < ROWS)
             next[i] = QueryVector(firstRow + row, first + column);
         else if (row < ROWS + TILE_KEYS)
@@ -1455,22 +1440,25 @@ void MultiplyKeys(inout State state, uint thread, bool areDirect)
         scores[i][0] = (float4)0;
     Fetch(thread, false, 0);
     [loop]
-    for (uint element = 0; element < (uint)keptQuerySizes[0][3]; element += DEPTH)
+    for (uint step = 0; step < (uint)keptQuerySizes[0][3]; step += DEPTH)
     {
         Put(thread, false);
         GroupMemoryBarrierWithGroupSync();
-        Fetch(thread, false, element + DEPTH);
+        Fetch(thread, false, step + DEPTH);
         [unroll]
         for (uint k = 0; k < DEPTH; k++)
         {
-            const float4 keys = tile[k * pitch + ROWS / 4 + rowLane];
+            float4 own[OWN_ROWS / 4];
             [unroll]
-            for (i = 0; i < OWN_ROWS; i += 4)
+            for (i = 0; i < OWN_ROWS / 4; i++)
+                own[i] = tile[k * pitch + ownRow / 4 + i];
+            [unroll]
+            for (j = 0; j < 1; j++)
             {
-                const float4 queries = tile[k * pitch + (ownRow + i) / 4];
+                const float4 four = tile[k * pitch + ROWS / 4 + rowLane];
                 [unroll]
-                for (j = 0; j < 4; j++)
-                    scores[i + j][0] = mad(queries[j].xxxx, keys, scores[i + j][0]);
+                for (i = 0; i < OWN_ROWS; i++)
+                    scores[i][j] = mad(own[i / 4][i % 4].xxxx, four, scores[i][j]);
             }
         }
         GroupMemoryBarrierWithGroupSync();
@@ -1489,29 +1477,25 @@ void MultiplyValues(inout State state, uint thread, bool areDirect)
             held[(rowLane * 4 + j) * weightPitch + (ownRow + i) / 4] =
                 float4(scores[i][0][j], scores[i + 1][0][j], scores[i + 2][0][j], scores[i + 3][0][j]);
     [loop]
-    for (uint key = 0; key < min(TILE_KEYS, endKey - firstKey); key += DEPTH)
+    for (uint step = 0; step < min(TILE_KEYS, endKey - firstKey); step += DEPTH)
     {
         Put(thread, true);
         GroupMemoryBarrierWithGroupSync();
-        Fetch(thread, true, key + DEPTH);
+        Fetch(thread, true, step + DEPTH);
         [unroll]
         for (uint k = 0; k < DEPTH; k++)
         {
             float4 own[OWN_ROWS / 4];
             [unroll]
             for (i = 0; i < OWN_ROWS / 4; i++)
-                own[i] = held[(key + k) * weightPitch + ownRow / 4 + i];
+                own[i] = held[(step + k) * weightPitch + ownRow / 4 + i];
             [unroll]
             for (j = 0; j < BLOCKS; j++)
             {
-                const uint column = (rowLane + j * ROW_THREADS) * OWN_COLUMNS;
-                Columns values;
-                [unroll]
-                for (uint e = 0; e < OWN_COLUMNS; e++)
-                    values[e] = tile[k * valuePitch + column / 4][column % 4 + e];
+                const float4 four = tile[k * valuePitch + j * ROW_THREADS + rowLane];
                 [unroll]
                 for (i = 0; i < OWN_ROWS; i++)
-                    state.mixed[i][j] = mad((Columns)own[i / 4][i % 4], values, state.mixed[i][j]);
+                    state.mixed[i][j] = mad(own[i / 4][i % 4].xxxx, four, state.mixed[i][j]);
             }
         }
         GroupMemoryBarrierWithGroupSync();
@@ -1549,12 +1533,7 @@ void Collect(State state, uint thread, uint block, out float4 totals[OWN_ROWS])
 {
     [unroll]
     for (uint r = 0; r < OWN_ROWS; r++)
-    {
-        totals[r] = (float4)0;
-        [unroll]
-        for (uint e = 0; e < OWN_COLUMNS; e++)
-            totals[r][e] = state.mixed[r][block][e];
-    }
+        totals[r] = state.mixed[r][block];
 }
 #endif
 
@@ -1660,11 +1639,8 @@ float4 SumsWithoutMasked(uint row, uint column, float shift)
                 total += dot(FourOf(QueryVector(row, first), (e - first) / 4),
                     FourOf(KeyVector(false, k, first), (e - first) / 4));
             }
-            const float4 added = Weight(Scored(at, total) - shift)
+            found += Weight(Scored(at, total) - shift)
                 * FourOf(KeyVector(true, k, column / VECTOR * VECTOR), column % VECTOR / 4);
-            [unroll]
-            for (uint c = 0; c < OWN_COLUMNS; c++)
-                found[c] += added[column % 4 + c];
         }
     }
     return found;
@@ -1685,7 +1661,7 @@ void Attend(uint item, uint thread)
     [unroll]
     for (r = 0; r < OWN_ROWS; r++)
     {
-        shifts[r] = LEAST_SCORE;
+        shifts[r] = LOWEST;
         sums[r] = 0;
     }
 #if COOPERATIVE_MATRIX
@@ -1725,7 +1701,7 @@ void Attend(uint item, uint thread)
             relative[r] = float2(shifts[r], sums[r]);
             if (OwnRow(r) < Rows() && column < valueSize)
             {
-                Store(OwnRow(r), column, OWN_COLUMNS, means);
+                Store(OwnRow(r), column, 4, means);
                 isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
             }
         }
@@ -1736,7 +1712,7 @@ void Attend(uint item, uint thread)
         const uint row = OwnRow(n / BLOCKS), column = OwnColumn(n % BLOCKS);
         const float2 own = relative[n / BLOCKS];
         if (row < Rows() && column < valueSize && !isnan(own.y))
-            Store(row, column, OWN_COLUMNS, SumsWithoutMasked(row, column, own.x) / own.y);
+            Store(row, column, 4, SumsWithoutMasked(row, column, own.x) / own.y);
     }
 }
 #endif

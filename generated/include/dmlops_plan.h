@@ -1482,6 +1482,7 @@ DMLOPS_CALLED int dmlops_plan_suits_few_queries(dmlops_planning* planning, const
     int64_t shared, int is_cooperative, int is_stored);
 DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, const dmlops_plan_int_8* query,
     int64_t keys, int64_t width, int64_t shared, int64_t vector, dmlops_plan_AttentionSplit* result);
+DMLOPS_CALLED int64_t dmlops_plan_keys_of_part(dmlops_planning* planning, int64_t groups, int64_t keys, int64_t worth);
 DMLOPS_CALLED void dmlops_plan_attention_tile(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t width,
     dmlops_plan_AttentionTile* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, const dmlops_plan_int_8* query,
@@ -2537,8 +2538,9 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
     int64_t width = op->kept_sizes.items[dmlops_item(planning, attention->target,
         op->kept_sizes.count)].items[dmlops_item(planning, 3,
         op->kept_sizes.items[dmlops_item(planning, attention->target, op->kept_sizes.count)].count)];
-    if ((vector > 1) && (dmlops_modulo(depth, vector) == 0) && (dmlops_modulo(width, vector) == 0)
-        && (dmlops_max(depth, width) <= 512)) {
+    int is_whole = (vector > 1) && (dmlops_modulo(depth, vector) == 0) && (dmlops_modulo(width, vector) == 0)
+        && (dmlops_max(depth, width) <= 512);
+    if (is_whole) {
         int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && (vector == 8);
         int is_stored = 0;
         for (int64_t each_1 = 0; each_1 < shader->views.count; ++each_1) {
@@ -2554,27 +2556,24 @@ DMLOPS_CALLED void dmlops_plan_split_attention(dmlops_planning* planning, const 
             return;
         }
     }
-    int64_t rows = 32;
-    int64_t threads = 16;
-    int64_t fours = dmlops_plan_ceil_div(planning, width, 4);
-    int is_narrow = dmlops_multiply(2, dmlops_plan_ceil_div(planning, fours, threads)) <= 4;
-    if (is_narrow && (dmlops_plan_groups_of(planning, query, 1, 64) >= 264)) {
-        rows = 64;
-    } else {
-        if ((dmlops_plan_groups_of(planning, query, 1, rows) <= 264) && (keys > dmlops_multiply(4, threads))) {
-            threads = (128 <= width && width <= 192) ? 32 : threads;
-        }
+    int64_t blocks = dmlops_plan_ceil_div(planning, width, 64);
+    int is_busy = dmlops_plan_groups_of(planning, query, 1, 64) >= 264;
+    int64_t rows = (is_busy && (dmlops_multiply(2, blocks) <= 4)) ? 64 : 32;
+    int64_t parts = dmlops_plan_ceil_div(planning, blocks, 4);
+    int64_t own = 0;
+    if (is_whole && (parts == 1)) {
+        own = dmlops_plan_keys_of_part(planning, dmlops_plan_groups_of(planning, query, 1, rows), keys, 512);
+        parts = (own > 0) ? dmlops_plan_ceil_div(planning, keys, own) : 1;
     }
-    int64_t parts = dmlops_plan_ceil_div(planning, fours, dmlops_multiply(4, threads));
     result->kernel = 0;
     result->vector = vector;
     result->shared = 1;
     result->rows = rows;
-    result->keys = 0;
+    result->keys = own;
     result->parts = parts;
     result->sharers = 1;
     result->tile_keys = 0;
-    result->threads = dmlops_multiply(8, threads);
+    result->threads = 128;
     return;
 }
 
@@ -2623,6 +2622,18 @@ DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, cons
     return;
 }
 
+/* The keys of a part, of as many as occupy a GPU; 0 if parts times keys are fewer than is `worth` it, as combining
+   parts would take longer than they save. */
+DMLOPS_CALLED int64_t dmlops_plan_keys_of_part(dmlops_planning* planning, int64_t groups, int64_t keys, int64_t worth) {
+    int64_t own = 64;
+    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys)
+        && (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
+        own = dmlops_multiply(own, 2);
+    }
+    int64_t parts = dmlops_plan_ceil_div(planning, keys, own);
+    return ((parts > 1) && (dmlops_plan_times(planning, parts, keys) >= worth)) ? own : 0;
+}
+
 /* The tile for queries, and values of that width. Wide rows are shared by two or four waves. Of those that are
    narrower, a few groups have registers for more keys, and many have more waves that share keys. */
 DMLOPS_CALLED void dmlops_plan_attention_tile(dmlops_planning* planning, const dmlops_plan_int_8* query, int64_t width,
@@ -2664,16 +2675,8 @@ DMLOPS_CALLED void dmlops_plan_cooperative_split(dmlops_planning* planning, cons
     int64_t rows = dmlops_multiply(dmlops_divide(tile.waves, tile.slices), 16);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_groups_of(planning, query, shared, rows),
         (tile.slices == 1) ? 1 : 2);
-    int64_t own = 64;
-    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys)
-        && (dmlops_plan_times(planning, groups, dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
-        own = dmlops_multiply(own, 2);
-    }
-    int64_t parts = dmlops_plan_ceil_div(planning, keys, own);
-    if (dmlops_plan_times(planning, parts, keys) < 4096) {
-        parts = 1;
-    }
-    own = (parts > 1) ? own : 0;
+    int64_t own = dmlops_plan_keys_of_part(planning, groups, keys, 4096);
+    int64_t parts = (own > 0) ? dmlops_plan_ceil_div(planning, keys, own) : 1;
     result->kernel = 2;
     result->vector = 8;
     result->shared = shared;

@@ -2,8 +2,8 @@
 
 Blocks of queries meet all keys in tiles, in float32 or in cooperative matrices. Where queries are few, as in
 decoding, bandwidth is the limit: threads read keys and values once, 16 bytes wide, for all queries and heads
-that share them. If groups would be too few then, each takes a part of the keys, and a second dispatch
-combines their maxima, sums of weights and weighted sums, in a fixed order.
+that share them. If groups would be too few, each takes a part of the keys, and a second dispatch combines
+their maxima, sums of weights and weighted sums, in a fixed order.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ ATTENTION_MANY_ROWS = 64  # NVIDIA H200: 32 at 0.82
 ATTENTION_FEW_ROWS = 32  # NVIDIA H200: 64 at 0.64 to 0.91
 "queries per group otherwise"
 ATTENTION_GROUPS = 264  # NVIDIA H200: 128 at 0.85 to 1.00, 512 at 0.79 to 1.00
-"groups that occupy a GPU; if there are fewer, each has smaller tiles, or more threads"
+"groups that occupy a GPU"
 ROW_BLOCKS = 8  # of adjacent rows in a group, each shared by
-ROW_THREADS = 16  # threads, or
-SCARCE_ROW_THREADS = 32  # if groups are scarce, for values  # NVIDIA H200: 1.44 times as fast
-SCARCE_NARROWEST = 128  # with four columns for each of them
-SCARCE_WIDEST = 192  # that fit into shared memory
+ROW_THREADS = 16  # threads
 MAX_BLOCKS = 4  # of four columns of values, that a thread accumulates for each of its rows
 
 ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
 "waves in a group with cooperative matrices"
 ATTENTION_MANY_GROUPS = 512  # NVIDIA H200: 1.1 times as fast, with fewer 0.67 to 0.76
 "groups of twice as many waves from which wider rows have these"
-PARTS_COOPERATIVE_LEAST = 64  # NVIDIA H200: 128 at 0.91 to 1.00, 256 at 0.77 to 0.97
-"keys per part then, at least"
+SHORTEST_PART = 64  # NVIDIA H200: 128 at 0.91 to 1.00, 256 at 0.77 to 0.97
+"keys per part, at least"
 PARTS_COOPERATIVE_WORTH = 4096  # NVIDIA H200: 1.1 to 7 times as fast, with 256 to 2048 at 0.70 to 0.95
-"parts times keys from which that pays"
+"parts times keys from which parts pay with cooperative matrices"
+PARTS_TILES_WORTH = 512  # NVIDIA H200: 160 wide keys as fast as with twice the threads in a group
+"the same in float32"
 MATRIX_ROWS = 16  # of a wave
 # Elements of a query or a value, at most, for which
 NARROW = 64  # a wave has registers for the scores of 64 keys
@@ -129,21 +128,22 @@ def split_attention(out: Planning, op: Definition, shader: DefinitionShader, the
     query, keys = op.kept_sizes[attention.query], op.kept_sizes[attention.key][2]
     shared = query[1] // op.kept_sizes[attention.key][1]
     depth, width = query[3], op.kept_sizes[attention.target][3]
-    if vector > 1 and depth % vector == 0 and width % vector == 0 and max(depth, width) <= WIDEST:
+    is_whole = vector > 1 and depth % vector == 0 and width % vector == 0 and max(depth, width) <= WIDEST
+    if is_whole:
         is_cooperative = out.has(Capability.COOPERATIVE_MATRIX) and vector == 8
         is_stored = any(view.role == KEY_STORED and there >> view.tensor & 1 == 1 for view in shader.views)
         if suits_few_queries(query, keys, shared, is_cooperative, is_stored):
             return few_queries_split(query, keys, width, shared, vector)
         if is_cooperative:
             return cooperative_split(query, keys, width, shared)
-    rows, threads, fours = ATTENTION_FEW_ROWS, ROW_THREADS, ceil_div(width, 4)
-    is_narrow = 2 * ceil_div(fours, threads) <= MAX_BLOCKS
-    if is_narrow and groups_of(query, 1, ATTENTION_MANY_ROWS) >= ATTENTION_GROUPS:
-        rows = ATTENTION_MANY_ROWS
-    elif groups_of(query, 1, rows) <= ATTENTION_GROUPS and keys > 4 * threads:
-        threads = SCARCE_ROW_THREADS if SCARCE_NARROWEST <= width <= SCARCE_WIDEST else threads
-    parts = ceil_div(fours, MAX_BLOCKS * threads)
-    return AttentionSplit(TILES, vector, 1, rows, 0, parts, 1, 0, ROW_BLOCKS * threads)
+    blocks = ceil_div(width, 4 * ROW_THREADS)
+    is_busy = groups_of(query, 1, ATTENTION_MANY_ROWS) >= ATTENTION_GROUPS
+    rows = ATTENTION_MANY_ROWS if is_busy and 2 * blocks <= MAX_BLOCKS else ATTENTION_FEW_ROWS
+    parts, own = ceil_div(blocks, MAX_BLOCKS), 0
+    if is_whole and parts == 1:
+        own = keys_of_part(groups_of(query, 1, rows), keys, PARTS_TILES_WORTH)
+        parts = ceil_div(keys, own) if own > 0 else 1
+    return AttentionSplit(TILES, vector, 1, rows, own, parts, 1, 0, ROW_BLOCKS * ROW_THREADS)
 
 
 def suits_few_queries(query: Sizes, keys: int, shared: int, is_cooperative: bool, is_stored: bool) -> bool:
@@ -173,6 +173,16 @@ def few_queries_split(query: Sizes, keys: int, width: int, shared: int, vector: 
     return AttentionSplit(FEW_QUERIES, vector, shared, rows, own, parts, threads, 0, PARTS_THREADS)
 
 
+def keys_of_part(groups: int, keys: int, worth: int) -> int:
+    """The keys of a part, of as many as occupy a GPU; 0 if parts times keys are fewer than is `worth` it, as
+    combining parts would take longer than they save."""
+    own = SHORTEST_PART
+    while own < keys and times(groups, ceil_div(keys, own)) > ATTENTION_GROUPS:  # ends: it doubles
+        own *= 2
+    parts = ceil_div(keys, own)
+    return own if parts > 1 and times(parts, keys) >= worth else 0
+
+
 def attention_tile(query: Sizes, width: int) -> AttentionTile:
     """The tile for queries, and values of that width. Wide rows are shared by two or four waves. Of those
     that are narrower, a few groups have registers for more keys, and many have more waves that share keys."""
@@ -196,13 +206,8 @@ def cooperative_split(query: Sizes, keys: int, width: int, shared: int) -> Atten
     tile = attention_tile(query, width)
     rows = tile.waves // tile.slices * MATRIX_ROWS
     groups = times(groups_of(query, shared, rows), 1 if tile.slices == 1 else 2)
-    own = PARTS_COOPERATIVE_LEAST
-    while own < keys and times(groups, ceil_div(keys, own)) > ATTENTION_GROUPS:  # ends: it doubles
-        own *= 2
-    parts = ceil_div(keys, own)
-    if times(parts, keys) < PARTS_COOPERATIVE_WORTH:
-        parts = 1
-    own = own if parts > 1 else 0
+    own = keys_of_part(groups, keys, PARTS_COOPERATIVE_WORTH)
+    parts = ceil_div(keys, own) if own > 0 else 1
     return AttentionSplit(COOPERATIVE, 8, shared, rows, own, parts, tile.slices, tile.keys, tile.waves * WAVE)
 
 
