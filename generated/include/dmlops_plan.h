@@ -3304,22 +3304,24 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_define_numbers(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, int are_shared) {
     const dmlops_plan_ContractionPass * shared = &shader->contraction;
+    int has_shared = shader->contraction.number != -1;
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((shader->passes.count > 0) && tensor->is_present && ((((shared->ranks >> place) & 1) == 1) == are_shared)) {
+        if ((shader->passes.count > 0) && tensor->is_present
+            && ((has_shared && (((shared->ranks >> place) & 1) == 1)) == are_shared)) {
             dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
         }
     }
     for (int64_t place = 0; place < op->bounds.count; ++place) {
         const int64_t bound = op->bounds.items[place];
-        if ((((shared->bounds >> place) & 1) == 1) == are_shared) {
+        if ((has_shared && (((shared->bounds >> place) & 1) == 1)) == are_shared) {
             dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
                 DMLOPS_TEXT("_BOUND"), bound);
         }
     }
     for (int64_t place = 0; place < op->lists.count; ++place) {
         const dmlops_plan_int_8* listed = &op->lists.items[place];
-        if ((((shared->lists >> place) & 1) == 1) == are_shared) {
+        if ((has_shared && (((shared->lists >> place) & 1) == 1)) == are_shared) {
             dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)],
                 DMLOPS_TEXT("_LENGTH"), listed->count);
             if (((shader->boxes >> place) & 1) == 1) {
