@@ -120,6 +120,9 @@ DEFINITIONS = [
     Definition(  # computed in single precision, in which it is finite
         "integer-beyond-float16", "mean(convert(70000 + at[0], InputTensor), SecondTensor[at])", FLOATS
     ),
+    Definition(  # plans define what a member is, of shaders without tiles, too
+        "chosen-by-member", "-(Factor if Switch else -1.5) * InputTensor[at]", FLOATS
+    ),
     Definition(
         "bits-by-name",
         "masked",
