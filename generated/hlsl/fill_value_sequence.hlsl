@@ -89,8 +89,8 @@ List ListOf(int4 first, int4 second, int length)
     return result;
 }
 
-// An entry of a list in the constant buffer, read in place; 0 out of range
-#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
+// An entry of a list in the constant buffer, read in place; 0 out of range, where another one may be read first
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4 % 2][(uint)(index) % 4] : 0)
 
 // One entry; 0 out of range
 int Entry(List list, int index) { return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0; }
