@@ -79,10 +79,10 @@ def einsum(desc: Description) -> Einsum | None:
     planner = planner_of(desc.OPERATOR)
     if planner.shader is None or planner.each:
         return None
-    number, *places = planner.shader.contraction
-    if number == NONE:
+    product = planner.shader.contraction
+    if product.number == NONE:
         return None
-    op = planner.inputs(desc, 0)
+    op, places = planner.inputs(desc, 0), (product.left, product.right, product.output)
     if op.window.sizes or max(places) >= len(op.tensors):
         return None
     left, right, output = (desc.MEMBERS[op.tensors[place].buffer.member].name for place in places)
