@@ -2622,8 +2622,8 @@ DMLOPS_CALLED void dmlops_plan_few_queries_split(dmlops_planning* planning, cons
     return;
 }
 
-/* The keys of a part, of as many as occupy a GPU; 0 if parts times keys are fewer than is `worth` it, as combining
-   parts would take longer than they save. */
+/* The keys of a part, if there are enough parts to occupy a GPU; 0 if parts times keys are fewer than `worth`:
+   combining parts would then take longer than they save. */
 DMLOPS_CALLED int64_t dmlops_plan_keys_of_part(dmlops_planning* planning, int64_t groups, int64_t keys, int64_t worth) {
     int64_t own = 64;
     while (planning->reason == DMLOPS_REASON_NONE && ((own < keys)

@@ -96,9 +96,9 @@ class HlslDefinition(WithTensors):
     """A definition as HLSL: what its shader prints, and what planners have of it.
 
     `printer` has printed all values, and has what they need. `form`: a faster way to compute an intermediate
-    tensor, as one of the passes, or after them outputs. `epilogue`: the passes of that form call no more of
-    the printer's functions than so many, the first ones; None if they may call any. `precise_kinds`: bit mask
-    of the activations that must be computed with `precise`.
+    tensor, as one of the passes, or after them outputs. `epilogue`: how many of the printer's
+    functions, from the first, the passes of that form may call; None if they may call any. `precise_kinds`:
+    bit mask of the activations that must be computed with `precise`.
     """
 
     operator: str

@@ -174,8 +174,8 @@ def few_queries_split(query: Sizes, keys: int, width: int, shared: int, vector: 
 
 
 def keys_of_part(groups: int, keys: int, worth: int) -> int:
-    """The keys of a part, of as many as occupy a GPU; 0 if parts times keys are fewer than is `worth` it, as
-    combining parts would take longer than they save."""
+    """The keys of a part, if there are enough parts to occupy a GPU; 0 if parts times keys are fewer than
+    `worth`: combining parts would then take longer than they save."""
     own = SHORTEST_PART
     while own < keys and times(groups, ceil_div(keys, own)) > ATTENTION_GROUPS:  # ends: it doubles
         own *= 2
