@@ -6260,8 +6260,10 @@ static inline const void* dmlops_address_at(const dmlops_program* program, uint8
     return address;
 }
 
-static inline const DML_BUFFER_TENSOR_DESC* dmlops_tensor_member(const dmlops_program* program, uint8_t words) {
-    return dmlops_buffer((const DML_TENSOR_DESC*)dmlops_address_at(program, words));
+/* The tensor at an offset, or the one that the program checks. */
+static inline const DML_BUFFER_TENSOR_DESC* dmlops_tensor_at(const dmlops_program* program, uint8_t words) {
+    return words == DMLOPS_ITSELF ? (const DML_BUFFER_TENSOR_DESC*)(const void*)program->base
+                                  : dmlops_buffer((const DML_TENSOR_DESC*)dmlops_address_at(program, words));
 }
 
 static inline const void* dmlops_here(dmlops_program* program) {
@@ -6290,10 +6292,7 @@ DMLOPS_CALLED const DML_BUFFER_TENSOR_DESC* dmlops_tensor_of_array(dmlops_progra
 
 static inline const DML_BUFFER_TENSOR_DESC* dmlops_tensor_here(dmlops_program* program) {
     const uint8_t words = *program->next++;
-    if (words == DMLOPS_ITSELF) {
-        return (const DML_BUFFER_TENSOR_DESC*)(const void*)program->base;
-    }
-    return words == DMLOPS_ENTRY_OF ? dmlops_tensor_of_array(program) : dmlops_tensor_member(program, words);
+    return words == DMLOPS_ENTRY_OF ? dmlops_tensor_of_array(program) : dmlops_tensor_at(program, words);
 }
 
 static inline int64_t dmlops_size(const DML_BUFFER_TENSOR_DESC* tensor, int64_t index) {
@@ -6317,13 +6316,13 @@ DMLOPS_INLINED int64_t dmlops_operand(dmlops_program* program) {
         program->next = next + 2;
         return dmlops_enum(dmlops_at(program, next[1]));
     }
-    if (operation == DMLOPS_RANK && next[1] < DMLOPS_ITSELF) {
+    if (operation == DMLOPS_RANK && next[1] != DMLOPS_ENTRY_OF) {
         program->next = next + 2;
-        return dmlops_tensor_member(program, next[1])->DimensionCount;
+        return dmlops_tensor_at(program, next[1])->DimensionCount;
     }
-    if (operation == DMLOPS_SIZE && next[1] < DMLOPS_ITSELF && next[2] >= DMLOPS_FIRST_SMALL) {
+    if (operation == DMLOPS_SIZE && next[1] != DMLOPS_ENTRY_OF && next[2] >= DMLOPS_FIRST_SMALL) {
         program->next = next + 3;
-        return dmlops_size(dmlops_tensor_member(program, next[1]), dmlops_short(program, next[2]));
+        return dmlops_size(dmlops_tensor_at(program, next[1]), dmlops_short(program, next[2]));
     }
     return dmlops_integer(program);
 }
@@ -7071,94 +7070,21 @@ static const dmlops_tensor_rule dmlops_tensor_rules[] = {
      DMLOPS_BIT_DataType | DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides | DMLOPS_BIT_TotalTensorSizeInBytes},
 };
 
-/* Whether a tensor breaks none of these rules, advice apart, so that their programs need not run. */
-static inline int dmlops_sound(
-    const dmlops_run* run, const dmlops_member* member, const DML_BUFFER_TENSOR_DESC* tensor) {
-    (void)run, (void)member, (void)tensor;
-    /* DML-TENSOR-rank */
-    if ((int64_t)tensor->DimensionCount < 1) {
-        return 0;
-    }
-    if (0) {
-        return 0;
-    }
-    /* DML-TENSOR-sizes */
-    for (int64_t at_d = 0; at_d < (int64_t)tensor->DimensionCount; ++at_d) {
-        if (dmlops_entry(tensor->Sizes, tensor->DimensionCount, at_d) < 1) {
-            return 0;
-        }
-    }
-    /* DML-TENSOR-element-count */
-    if (dmlops_product(tensor->Sizes, tensor->DimensionCount) > 4294967295) {
-        return 0;
-    }
-    /* DML-TENSOR-total-size */
-    int64_t chosen1;
-    if (!(tensor->Strides != NULL)) {
-        chosen1 = dmlops_product(tensor->Sizes, tensor->DimensionCount);
-    } else {
-        int64_t sum1 = 0;
-        for (int64_t at_d = 0; at_d < (int64_t)tensor->DimensionCount; ++at_d) {
-            sum1 = dmlops_add(sum1, dmlops_multiply(dmlops_subtract(dmlops_entry(tensor->Sizes, tensor->DimensionCount, at_d), 1), dmlops_entry(tensor->Strides, tensor->DimensionCount, at_d)));
-        }
-        chosen1 = dmlops_add(1, sum1);
-    }
-    const int64_t let_Span = chosen1;
-    const int64_t let_ImpliedSize = dmlops_multiply(dmlops_divide(dmlops_add(dmlops_multiply(let_Span, dmlops_bits(dmlops_enum(&tensor->DataType))), 31), 32), 4);
-    if (dmlops_unsigned(tensor->TotalTensorSizeInBytes) < let_ImpliedSize) {
-        return 0;
-    }
-    /* DML-TENSOR-total-size-limit */
-    const int64_t let_SizeLimit = dmlops_multiply(dmlops_divide(dmlops_add(dmlops_multiply(4294967295, dmlops_bits(dmlops_enum(&tensor->DataType))), 31), 32), 4);
-    if (dmlops_bits(dmlops_enum(&tensor->DataType)) != 0) {
-        if (dmlops_unsigned(tensor->TotalTensorSizeInBytes) > let_SizeLimit) {
-            return 0;
-        }
-    }
-    /* DML-TENSOR-alignment-power-of-two */
-    if ((int64_t)tensor->GuaranteedBaseOffsetAlignment != 0) {
-        if (!dmlops_power_of_two((int64_t)tensor->GuaranteedBaseOffsetAlignment)) {
-            return 0;
-        }
-    }
-    /* DML-TENSOR-alignment-element */
-    const int64_t let_ElementSize = dmlops_max(dmlops_divide(dmlops_bits(dmlops_enum(&tensor->DataType)), 8), 1);
-    if ((int64_t)tensor->GuaranteedBaseOffsetAlignment != 0) {
-        if ((int64_t)tensor->GuaranteedBaseOffsetAlignment < let_ElementSize) {
-            return 0;
-        }
-    }
-    /* DML-TENSOR-flags */
-    const int64_t item1 = dmlops_enum(&tensor->Flags);
-    if ((item1 != 0 /* NONE */ && item1 != 1 /* OWNED_BY_DML */)) {
-        return 0;
-    }
-    /* DML-TENSOR-flags-owned */
-    if ((!member->is_input)) {
-        if (dmlops_enum(&tensor->Flags) == 1 /* OWNED_BY_DML */) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 /* Checks the rules for every tensor from one up to, but not including, another. Structure rules rely on those before
    them: if one is broken, the next ones are not checked. */
 DMLOPS_CALLED void dmlops_judge_tensor(
     dmlops_run* run, const dmlops_member* member, const dmlops_place* place, const DML_BUFFER_TENSOR_DESC* tensor,
     size_t first, size_t end) {
     const size_t found = run->count;
-    if (end <= DMLOPS_DEMANDED_RULES && dmlops_sound(run, member, tensor)) {
-        return;
-    }
+    dmlops_program program;
+    dmlops_prepare(&program, dmlops_tensor_code, tensor, run->level);
+    program.slots[0] = member->is_input;
     for (size_t i = first; i < end; ++i) {
         const dmlops_tensor_rule* rule = &dmlops_tensor_rules[i];
-        dmlops_program program;
         if (i < DMLOPS_STRUCTURE_RULES && run->count > found && strcmp(rule->id, rule[-1].id) != 0) {
             return;
         }
-        program.slots[0] = member->is_input;
-        dmlops_start(&program, dmlops_tensor_code, rule->start, tensor, run->level);
+        program.next = dmlops_tensor_code + rule->start;
         if (dmlops_fails(&program) && (run->tensor & rule->reads) == 0) {
             dmlops_report(run, rule->id, place, rule->field, rule->format, &program);
         }

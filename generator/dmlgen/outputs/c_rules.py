@@ -14,7 +14,6 @@ from dmlgen.diagnostics import fault
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.printer import SOURCE
-from dmlgen.outputs.c_printer import tensor_test
 from dmlgen.outputs.c_program import AS_GIVEN, LOOP_SLOTS, TENSOR, Name, Program, filled
 from dmlgen.outputs.c_types import StructView, c_type, struct_view
 from dmlgen.outputs.same_field import same_field
@@ -70,19 +69,16 @@ class CheckView:
 
 @dataclass(frozen=True)
 class TensorRulesView:
-    """The rules on every tensor, structure rules first, each with the bits of the fields that it reads, as C;
-    and a test of them all.
+    """The rules on every tensor, structure rules first, each with the bits of the fields that it reads, as C.
 
-    `structure` is the number of structure rules, `demanded` that of all but the advice, `sound` has the
-    statements of the test by rule, none if it cannot include all, and `size_start` is the start of the
-    program for a tensor's size in bytes.
+    `structure` is the number of structure rules, `demanded` that of all but the advice, and `size_start` is
+    the start of the program for a tensor's size in bytes.
     """
 
     programs: tuple[ProgramView, ...]
     rules: tuple[tuple[CheckView, str], ...]
     structure: int
     demanded: int
-    sound: dict[str, list[str]]
     size_start: int
 
 
@@ -354,8 +350,7 @@ def tensor_rules_view(registry: Registry, code: Code) -> TensorRulesView:
         ends[stage] = len(rules)
     size = code.number("bytes of a tensor", registry.tensor.defaults["TotalTensorSizeInBytes"])
     structure, demanded = ends[Stage.STRUCTURE], ends[Stage.VALUES]
-    sound = tensor_test(registry, [one for one in known if not one.advice])
-    return TensorRulesView(tuple(code.programs), tuple(rules), structure, demanded, sound, size)
+    return TensorRulesView(tuple(code.programs), tuple(rules), structure, demanded, size)
 
 
 def field_bits(registry: Registry, fields: Iterable[str]) -> str:
