@@ -13,7 +13,6 @@ from dmlgen.outputs.hlsl_lines import (
     finished,
     with_facts_used,
     with_types,
-    without_unnamed,
 )
 from dmlgen.outputs.hlsl_reachable import reached
 
@@ -22,7 +21,7 @@ SHADERS = sorted((Path(__file__).parents[1] / "generated" / "hlsl").glob("*.hlsl
 
 @pytest.mark.parametrize("path", SHADERS, ids=lambda path: path.stem)
 def test_shaders_are_finished(path: Path) -> None:
-    """Functions, structs and macros that a head describes are used; parentheses and casts say something."""
+    """Functions, structs and macros are used; parentheses and casts say something."""
     text = path.read_text(encoding="utf-8")
     assert [line for line in text.split("\n") if len(line) > WIDTH and not line.startswith("#define ")] == []
     assert finished(text.encode()).decode() == text
@@ -59,7 +58,7 @@ TESTS = "isInside && column + distance < columns - remainder && row + distance <
 PITCH, BANKS = "    const uint pitch = TILE_COLUMNS / 4 + 1;", "against conflicts of banks, " * 3 + "one more"
 HEAD = "int Wrapped(int64_t index, int size, int another, int further)"
 BODY = "return (int)clamp(index + further, (int64_t)0, (int64_t)size - 1);"
-LINE, MEANING, REST = (" ".join(["words"] * count) for count in (19, 17, 5))
+LINE, REST = (" ".join(["words"] * count) for count in (19, 5))
 LONG = "x" * (WIDTH + 1)
 
 
@@ -72,7 +71,6 @@ LONG = "x" * (WIDTH + 1)
          [f"    const bool counts = {TESTS}", "        || isEverything;"]),
         (f"{PITCH}  // {BANKS}", [f"    // {BANKS}", PITCH]),
         (f"// {LINE} {REST}\n// more\nint x;", [f"// {LINE}", f"// {REST} more", "int x;"]),
-        (f"//   LANES      {MEANING} {REST}", [f"//   LANES      {MEANING}", f"//              {REST}"]),
         (f"{HEAD} {{ {BODY} }}", [HEAD, "{", f"    {BODY}", "}"]),
         (f"#define {LONG}", [f"#define {LONG}"]),  # these cannot be broken
         (LONG, [LONG]),
@@ -113,13 +111,6 @@ PAIRS = MAIN.replace("Twice(i)", "Twice(Made(i))")
 )  # fmt: skip
 def test_what_nothing_reaches_is_left_out(text: str, expected: str) -> None:
     assert reached(text) == expected
-
-
-def test_macros_that_are_not_named_are_not_described() -> None:
-    pass_ = "//   PASS       one\n//              of two\n"
-    head = f"// Computes\n//\n{pass_}//   X_BITS     bits\n//   LANES      few\n"
-    text = f"{head}\n#if LANES && INPUT_BITS\n{TWICE}\n#endif\n{MAIN}"
-    assert without_unnamed(text) == text.replace(pass_, "")
 
 
 def test_types_that_never_vary_take_the_place_of_macros() -> None:

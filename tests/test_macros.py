@@ -1,4 +1,4 @@
-"""Macros of shaders: what planners define, what heads declare, and what the text uses are the same.
+"""Macros of shaders: what planners define, what docs/MACROS.md declares, and what the text uses are the same.
 
 Compilers take an undefined name in a condition as 0; a macro that nothing uses only makes variants differ.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from dmlgen.cli import ROOT
 from dmlops import gpu
 from dmlops.gpu.plans.capabilities import FASTER, NO_CAPABILITIES
 from dmlops.gpu.preprocessing import uses
@@ -18,6 +19,12 @@ from dmlops.gpu.work import Work
 from matrix_cases import OPERATORS, cases, described
 from random_shapes import drawn
 from shader_branches import covering
+
+DECLARED = {
+    section.partition("\n")[0]: set(re.findall(r"^\| `([A-Z][A-Z0-9_]+)` \|", section, re.MULTILINE))
+    for section in (ROOT / "docs/MACROS.md").read_text(encoding="utf-8").split("\n## ")[1:]
+}
+"""The macros in the sections of that page."""
 
 # What is the same for all dispatches of a description, whichever of it they use: types of tensors, and lists
 OF_DESCRIPTIONS = re.compile(r"\w+_(TYPE|PRESENT|LENGTH|BOUND|ROW|SINGLE)")
@@ -30,6 +37,13 @@ class Found(NamedTuple):
     shared: set[str]  # by all dispatches of a plan, of which others may use them
     used: set[str]
     undefined: set[str]
+
+
+def sections(operator: str) -> list[str]:
+    """The sections that the head of an operator's shader names."""
+    found = re.search(r"^// Macros, .*: docs/MACROS\.md(.*)\.$", gpu.shader(operator), re.MULTILINE)
+    assert found is not None
+    return ["all", *found[1].split(", ")[1:]]
 
 
 def works() -> Iterator[tuple[str, Work]]:
@@ -85,20 +99,23 @@ def test_every_macro_is_used() -> None:
 
 
 def test_every_macro_is_declared() -> None:
-    """In the head of the shader, by its name or, where X represents tensors or factors, by its end."""
+    """In a section that the shader's head names, by its name or, where X represents others, by its end."""
     missing = {}
-    for (operator, number), one in found().items():
-        head = gpu.shader(operator).partition("\n\n")[0]
-        declared = set(re.findall(r"^// +([A-Z]\w+) ", head, re.MULTILINE))
+    for place, one in found().items():
+        declared = set().union(*(DECLARED[section] for section in sections(place[0])))
         ends = tuple(name[1:] for name in declared if name.startswith("X_"))
-        names = {name for name in one.defined - declared if not OF_DESCRIPTIONS.fullmatch(name)}
-        missing[operator, number] = {name for name in names if not name.endswith(ends)}
+        missing[place] = {name for name in one.defined - declared if not name.endswith(ends)}
     assert {place: names for place, names in missing.items() if names} == {}
 
 
 def test_every_declared_macro_is_used() -> None:
+    """By a shader whose head names its section."""
+    words: dict[str, set[str]] = {section: set() for section in DECLARED}
     for operator in map(str.upper, OPERATORS):
-        head, _, text = gpu.shader(operator).partition("\n\n")
-        for name in re.findall(r"^// +([A-Z][A-Z0-9_]+)  ", head, re.MULTILINE):
-            word = r"\w+" + name[1:] if name.startswith("X_") else name
-            assert re.search(rf"\b{word}\b", text), (operator, name)
+        for section in sections(operator):
+            words[section].update(re.findall(r"\w+", gpu.shader(operator).partition("\n\n")[2]))
+    for section, declared in DECLARED.items():
+        for name in declared:
+            used = words[section]
+            is_used = any(word.endswith(name[1:]) for word in used) if name.startswith("X_") else name in used
+            assert is_used, (section, name)

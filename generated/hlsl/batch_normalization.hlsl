@@ -10,24 +10,7 @@
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
 // are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// For each tensor, X being INPUT or MEAN or VARIANCE or SCALE or BIAS or OUTPUT:
-//   X_TYPE     its data type. InputTensor, MeanTensor, VarianceTensor, ScaleTensor, BiasTensor, OutputTensor: FLOAT32,
-//              FLOAT16
-//   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
-//   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
-//   X_SINGLE   1 if an input has only one element for a whole row, else 0
-//   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
-//              partial; else 0
-//   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
-//   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   KEPT_RANK  dimensions that rows are counted along, 1 or more
-//   REDUCED_RANK  dimensions within a row, 1 or more
-//   ACTIVATION_COUNT  fused activations, if there are any
-//   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, rows.
 // Dispatch groupColumns x rows groups.
 
 #ifndef ACTIVATION_COUNT

@@ -10,29 +10,7 @@
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
 // are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or
-// OUTPUT_SCALE_GRADIENT or OUTPUT_BIAS_GRADIENT:
-//   X_TYPE     its data type. InputTensor, InputGradientTensor, MeanTensor, VarianceTensor, ScaleTensor,
-//              OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor: FLOAT32, FLOAT16
-//   VECTOR     adjacent elements of a row that are computed together: 1, 2 or 4
-//   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
-//   X_SINGLE   1 if an input has only one element for a whole row, else 0
-//   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
-//              partial; else 0
-//   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
-//   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
-//              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   TURN       0 if groups work on whole rows; if on parts of rows, in two dispatches: 1 to store the totals of parts
-//              in scratch, 2 to compute outputs from these
-//   WHOLE      1 if a row, or a part of one with TURN 1, has REDUCTION_THREADS * UNROLL vectors at most, so that it
-//              stays in registers and is read only once; else 0
-//   KEPT_RANK  dimensions that rows are counted along, 1 or more
-//   REDUCED_RANK  dimensions within a row, 1 or more
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, rows.
 // Dispatch groupColumns x rows groups.
 
 // Data types

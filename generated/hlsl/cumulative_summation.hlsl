@@ -10,18 +10,7 @@
 // are several, a first dispatch stores the segments' totals, and a second scans each segment after it has combined the
 // totals of those before. Sizes and strides are in elements; a stride may be negative, in two's complement.
 //
-// For each tensor, X being OUTPUT or INPUT:
-//   X_TYPE     its data type. OutputTensor, InputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
-//   TOTALS       1 to store only the total of each segment, else 0
-//   STARTED      1 if segments continue from the `totals` of those before them, else 0
-//   LINES        segments that a group scans together, side by side, each from a line of its own if there are several:
-//                at most NUM_THREADS, a power of two
-//   RANK         dimensions apart from the axis, after merging, with that of the segments last: 1 or more
-//   ITEMS        elements that a thread loads at a time, a multiple of VECTOR
-//   VECTOR       elements loaded and stored at once: 1; or 2 or 4 (at most 16 bytes) where strides along the axis are
-//                1, and all other strides and lengths are multiples of VECTOR
-//   NUM_THREADS  threads in a group, a power of two
-//
+// Macros, which a plan sets: docs/MACROS.md, scan.
 // Dispatch groupColumns x rows groups, enough to cover `count` segments, LINES per group.
 
 // Data types

@@ -13,19 +13,7 @@
 //   PASS       what the pass writes:
 //              0 OutputTensor
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputTensor, whose elements are moved as
-//              raw bits. InputTensor, OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
-//              UINT32, UINT16, UINT8
-//   X_SIZES_LENGTH  its dimensions
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   VECTOR     adjacent elements that a thread computes, and stores at once: 1, 2 or 4
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 // Data types

@@ -11,23 +11,7 @@
 // Sizes and strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor,
 // and dimensions of size 1 are dropped. Groups are enough for their threads to cover `count` vectors or blocks.
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// For each tensor, X being A or B or OUTPUT:
-//   X_TYPE     its data type. ATensor, BTensor, OutputTensor: FLOAT32, FLOAT16
-//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
-//              where its innermost stride is 1, and all other strides and the innermost size are multiples of VECTOR
-//   X_VECTOR   elements of an input loaded at once: at most VECTOR, more than 1 where the innermost stride is 1 and
-//              all other strides are multiples of X_VECTOR
-//   X_SINGLE   1 for one that has one element for a whole vector, because its innermost stride is 0; else 0
-//   X_TRANSPOSED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading;
-//              X_VECTOR is then VECTOR, and all strides but that one are multiples of it. Else 0
-//   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
-//   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
-//   RANK       dimensions after merging, 1 or more
-//   ACTIVATION_COUNT  fused activations, if there are any
-//   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, map.
 // Dispatch groupColumns x rows groups.
 
 #ifndef ACTIVATION_COUNT

@@ -18,48 +18,7 @@
 //              3 OutputTensor from these partial sums
 //              4 like 2, for matrices of at most 4 rows or columns, a few columns at a time
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, ATensor, and
-// RIGHT, BTensor; X stands for either.
-//   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4; with COOPERATIVE_MATRIX also 8
-//   X_ALONG    1 if these run along k, so that they belong to one sum; else they belong to adjacent rows or columns
-//   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
-//   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
-//              innermost, else 0
-//   TILE_ROWS  rows of a group's tile of the output
-//   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products per element in each iteration of the k-loop
-//   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
-//   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
-//   SPLIT_K    1 if k is split and partial sums go to `scratch`, else 0
-//   PART_THREADS  threads that share the partial sums of the same elements in pass 3: a power of 2
-//   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
-//              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
-// In pass 4 only, where matrices have at most 4 rows:
-//   TRANSPOSED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and rows and columns are
-//              swapped; else 0
-//   RIGHT_VECTOR is the number of elements in 16 bytes: 8 float16 values, else 4.
-//   VECTORS    vectors that a thread loads at once, one per column if RIGHT_ALONG, else one per product: 1, 2, 4 or 8
-//   REDUCTION_THREADS  threads that share the products of the same columns: a power of 2, no fewer than the columns of
-//              a thread
-//   WIDTH      threads side by side, each with columns of its own: NUM_THREADS is REDUCTION_THREADS * WIDTH
-//   WAVES      1 if threads exchange floats by wave operations as far as waves reach, which have a power of 2 of
-//              consecutive threads; else 0
-// For each tensor, X being A or B or C or OUTPUT:
-//   X_TYPE     its data type. ATensor, BTensor, CTensor, OutputTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
-//              buffer may be bound in its place
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
-//              holds in any or in all dimensions
-//   ACTIVATION_COUNT  fused activations, if there are any
-//   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, product.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #ifndef C_PRESENT

@@ -18,39 +18,7 @@
 //              4 OutputSequenceTensor
 //              5 OutputSingleTensor
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// In the first 4 passes only. Rows are units, columns batches, or in the projection those of all steps:
-//   SUM_ROWS   rows of a group, for each of its sums
-//   TILE_COLUMNS  columns of a group
-//   TILE_DEPTH  products per sum in each iteration of the k-loop
-//   OWN_ROWS   rows of the tile, which has SUM_ROWS for each sum, that a thread accumulates, the same number of each
-//              sum. Threads that share them take different products
-//   OWN_COLUMNS  columns, likewise
-//   SUM_VECTOR  adjacent products of one sum, both factors of which are loaded at once: 1 or 4
-//   WAVES      1 if threads exchange floats by wave operations as far as waves reach, which have a power of 2 of
-//              consecutive threads; else 0
-//   COOPERATIVE_MATRIX  1 for Vulkan only: float16 values are multiplied by cooperative matrices, in waves of 32
-//              threads. States are rounded to float16 for that, and large ones overflow to infinity. Compile with -Vd,
-//              and set the module's memory model to VulkanKHR (examples/README.md). OWN_ROWS and OWN_COLUMNS are those
-//              of a wave, and the tile has SUM_ROWS rows for each sum, sum after sum, padded to a multiple of 16; these
-//              two, TILE_COLUMNS and TILE_DEPTH are multiples of 16
-// For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
-// or OUTPUT_SINGLE:
-//   X_TYPE     its data type. InputTensor, WeightTensor, RecurrenceTensor, BiasTensor, HiddenInitTensor,
-//              OutputSequenceTensor, OutputSingleTensor: FLOAT32, FLOAT16; SequenceLengthsTensor: UINT32
-//   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
-//              buffer may be bound in its place
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
-//              holds in any or in all dimensions
-//   ACTIVATION_COUNT  fused activations, if there are any
-//   ACTIVATION_KINDS  bit mask of their kinds, as Activate() numbers them
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, sums.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #ifndef BIAS_PRESENT

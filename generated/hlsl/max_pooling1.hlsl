@@ -16,42 +16,7 @@
 //              1 OutputIndicesTensor
 //              2 OutputTensor, by a window that slides over InputTensor
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// In pass 2 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
-//   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
-//              lowest. Neighboring threads follow the innermost: the last, X, or that of channels where these have
-//              their own elements, and tensors lie channels last
-//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4, of bytes 1; BLOCK_CHANNELS if these
-//              are channels
-//   OUTPUT_VECTOR  the same for those stored
-//   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
-//              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
-//   BLOCK_ROWS  rows of a block, along Y
-//   BLOCK_COLUMNS  its columns, along X
-//   BLOCK_CHANNELS  its channels
-//   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
-//   WINDOW_HEIGHT  taps along Y
-//   WINDOW_WIDTH  taps along X
-//   STEP_Y     stride of the window along Y
-//   STEP_X     the same along X
-//   TAP_Y      dilation: distance between adjacent taps along Y
-//   TAP_X      the same along X
-//   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
-// For each tensor, X being INPUT or OUTPUT or OUTPUT_INDICES:
-//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32,
-//              UINT16, UINT8; OutputIndicesTensor: UINT64, UINT32
-//   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
-//              buffer may be bound in its place
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
-//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
-//              holds in any or in all dimensions
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, sliding.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #ifndef OUTPUT_INDICES_PRESENT

@@ -20,48 +20,7 @@
 //              5 OutputPresentKeyTensor
 //              6 OutputPresentValueTensor
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// In pass 3 only:
-//   COOPERATIVE_MATRIX  1, for Vulkan only: queries, keys and values are float16, multiplied by cooperative matrices,
-//              in waves of 32 threads; compile with -Vd, and set the module's memory model to VulkanKHR
-//              (examples/README.md); else 0
-//   FEW_QUERIES  1 if queries are few, and threads read keys and values once; else 0
-//   COMBINE    1 in a second dispatch with FEW_QUERIES, which combines parts, of which a group has those of one query;
-//              else 0
-//   ROWS       queries per group, of all heads that share it: 32 or 64; a power of 2 with FEW_QUERIES; with
-//              COOPERATIVE_MATRIX a multiple of 16
-//   SHARED     adjacent heads that share their keys (grouped-query attention) and a group; 1 if neither macro above is
-//   KEYS_PER_SPLIT  keys of a part, which each group takes: a multiple of TILE_KEYS or, with FEW_QUERIES, of
-//              NUM_THREADS; 0 if groups take all
-//   VECTOR     adjacent elements loaded at once: 8 float16 values or 4 floats
-//   QUERY_FOURS  elements of a query, divided by 4 and rounded up
-//   VALUE_FOURS  the same of a value
-//   KEY_THREADS  with FEW_QUERIES, threads that share a key and its value, a power of 2
-//   SLICES     with COOPERATIVE_MATRIX, slices of the elements of queries, keys and values, each in a wave of its own:
-//              waves that share 16 queries
-//   TILE_KEYS  with COOPERATIVE_MATRIX, keys of a tile, whose scores a wave holds at once: a multiple of 16
-//   X_IN       the binding of the tensor in which X lies, plus 1, or 0 for scratch, X being QUERY, KEY, VALUE or
-//              OUTPUT. Or 0 for none: KEY_BEFORE and VALUE_BEFORE are rows that precede others, KEY_STORED and
-//              VALUE_STORED outputs that all are stored to, as well. The rows of these tensors are whole vectors; of
-//              the output, of 4 elements.
-// For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
-// or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or PAST_SEQUENCE_LENGTHS or OUTPUT or
-// OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
-//   X_TYPE     its data type. QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor,
-//              StackedQueryKeyValueTensor, BiasTensor, RelativePositionBiasTensor, PastKeyTensor, PastValueTensor,
-//              OutputTensor, OutputPresentKeyTensor, OutputPresentValueTensor: FLOAT32, FLOAT16; MaskTensor,
-//              PastSequenceLengthsTensor: INT32
-//   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
-//              buffer may be bound in its place
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
-//              holds in any or in all dimensions
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, attention.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #ifndef QUERY_PRESENT

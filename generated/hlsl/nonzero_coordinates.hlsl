@@ -11,17 +11,7 @@
 // counts of the blocks before, and write each nonzero element's coordinates to the row of its rank, and for each zero a
 // row of zeros, from the last row on. Sizes and strides are in elements.
 //
-// For each tensor, X being OUTPUT_COUNT or INPUT or OUTPUT_COORDINATES:
-//   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, whose elements are moved as raw bits.
-//              InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8; OutputCountTensor,
-//              OutputCoordinatesTensor: UINT32
-//   WRITES     0 to count, 1 to write
-//   FLOATS     1 for floats, whose sign does not make them nonzero, else 0
-//   RANK       dimensions of InputTensor, 1 or more
-//   COLUMNS    of a row: the last dimensions of the coordinate
-//   ITEMS      elements that a thread takes at a time, 1 to 32
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, nonzero.
 // Dispatch groupColumns x rows groups, enough for one per block.
 
 // Data types

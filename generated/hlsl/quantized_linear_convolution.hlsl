@@ -18,78 +18,7 @@
 //              3 OutputTensor from these partial sums
 //              4 packs both factors into `scratch` for pass 2
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
-//   DIMENSION_ORDER  dimensions of the output from the outermost to the innermost, 4 bits for each, the outermost
-//              lowest. Neighboring threads follow the innermost: the last, X, or that of channels where these have
-//              their own elements, and tensors lie channels last
-//   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4, of bytes 1; BLOCK_CHANNELS if these
-//              are channels
-//   OUTPUT_VECTOR  the same for those stored
-//   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
-//              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
-//   BLOCK_ROWS  rows of a block, along Y
-//   BLOCK_COLUMNS  its columns, along X
-//   BLOCK_CHANNELS  its channels
-//   WEIGHTS_VECTOR  weights loaded at once: BLOCK_CHANNELS if those of a block are adjacent, channel by channel; else 1
-//   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
-//   WINDOW_HEIGHT  taps along Y
-//   WINDOW_WIDTH  taps along X
-//   STEP_Y     stride of the window along Y
-//   STEP_X     the same along X
-//   TAP_Y      dilation: distance between adjacent taps along Y
-//   TAP_X      the same along X
-//   PHASES_Y   phases along Y, more than 1 if the window steps in fractions: steps from one element of the tensor to
-//              the next. A block is in one phase, and neighboring blocks in different ones.
-//   PHASES_X   the same along X
-//   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
-// In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
-// RIGHT, InputTensor; X stands for either.
-//   PACK_VECTOR  elements of 16 bytes, which a thread of pass 4 packs: 16
-//   TAP_PRODUCTS  consecutive products of a tile that belong to a single tap of the window: TILE_DEPTH or a divisor
-//   PHASED     1 if the window steps in fractions, as in transposed convolutions: a coordinate in InputTensor is a
-//              quotient, and taps that leave a remainder contribute nothing; else 0. Output elements whose coordinates
-//              have the same remainders meet the same taps: each such phase is a matrix of its own.
-//   TAPS_AT_ONCE  taps along the window's last dimension whose products a tile adds at once; if more than 1, the
-//              columns include padding at the end of each image row
-//   REACH      halo of a tile with several TAPS_AT_ONCE: its last columns, which serve only the later taps of the
-//              columns before them; the next tile starts with these
-//   ZERO_POINTS  1 if a factor has a zero point or is UINT8, so that the sums of rows and columns are needed; else 0
-//   X_VECTOR   adjacent elements loaded at once: 1, 4, or 16 where they run along k
-//   X_ALONG    1 if these run along k, so that they belong to one sum; else they belong to adjacent rows or columns
-//   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
-//   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
-//              innermost, else 0
-//   TILE_ROWS  rows of a group's tile of the output
-//   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products per element in each iteration of the k-loop, a multiple of 64
-//   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
-//   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
-//   SPLIT_K    1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes,
-//              else 0
-//   PART_THREADS  threads that share the partial sums of the same elements in pass 3: a power of 2
-//   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: bytes are multiplied by cooperative matrices, in waves of 32
-//              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
-//              integers to 8 (examples/README.md)
-//   DOT_PRODUCTS  1, in pass 2 only: uses the device's instruction for dot products of four bytes, which
-//              takes shader model 6.4
-// For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or FILTER or FILTER_SCALE or FILTER_ZERO_POINT or
-// BIAS or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
-//   X_TYPE     its data type. InputScaleTensor, FilterScaleTensor, OutputScaleTensor: FLOAT32; BiasTensor: INT32;
-//              InputTensor, InputZeroPointTensor, FilterTensor, FilterZeroPointTensor, OutputZeroPointTensor,
-//              OutputTensor: INT8, UINT8
-//   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
-//              buffer may be bound in its place
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
-//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
-//              holds in any or in all dimensions
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, sliding, product.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #ifndef INPUT_ZERO_POINT_PRESENT

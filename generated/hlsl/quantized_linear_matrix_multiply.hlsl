@@ -16,43 +16,7 @@
 //              1 OutputTensor, or its split-K partial sums, from ATensor and BTensor, tile by tile
 //              2 OutputTensor from these partial sums
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// In passes from 1 on only, which treat the output as a batch of matrices. The factors are LEFT, ATensor, and
-// RIGHT, BTensor; X stands for either.
-//   ZERO_POINTS  1 if a factor has a zero point or is UINT8, so that the sums of rows and columns are needed; else 0
-//   X_VECTOR   adjacent elements loaded at once: 1, 4, or 16 where they run along k
-//   X_ALONG    1 if these run along k, so that they belong to one sum; else they belong to adjacent rows or columns
-//   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
-//   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
-//              innermost, else 0
-//   TILE_ROWS  rows of a group's tile of the output
-//   TILE_COLUMNS  its columns
-//   TILE_DEPTH  products per element in each iteration of the k-loop, a multiple of 64
-//   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
-//   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
-//   SPLIT_K    1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes,
-//              else 0
-//   PART_THREADS  threads that share the partial sums of the same elements in pass 2: a power of 2
-//   COOPERATIVE_MATRIX  1, in pass 1 and for Vulkan only: bytes are multiplied by cooperative matrices, in waves of 32
-//              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
-//              integers to 8 (examples/README.md)
-//   DOT_PRODUCTS  1, in pass 1 only: uses the device's instruction for dot products of four bytes, which
-//              takes shader model 6.4
-// For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or
-// OUTPUT_ZERO_POINT or OUTPUT:
-//   X_TYPE     its data type. AScaleTensor, BScaleTensor, OutputScaleTensor: FLOAT32; ATensor, AZeroPointTensor,
-//              BTensor, BZeroPointTensor, OutputZeroPointTensor, OutputTensor: INT8, UINT8
-//   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
-//              buffer may be bound in its place
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
-//              holds in any or in all dimensions
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, product.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #ifndef AZERO_POINT_PRESENT

@@ -10,9 +10,7 @@
 // Philox 4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (2011). Each thread produces the four
 // words of one counter, which are consecutive in OutputTensor. Strides are in elements.
 //
-//   RANK       dimensions of OutputTensor after merging, 1 or more
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `blocks` counters.
 
 struct Dimension

@@ -17,25 +17,7 @@
 //              2 OutputTensor, weighted sums over boxes of taps in InputTensor, with a table of taps per axis
 //              3 OutputTensor, each element from one of InputTensor, with a table of taps per axis
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// In passes from 2 on only, where a group computes a tile of the last three dimensions of DIMENSION_ORDER:
-//   TILE_COLUMNS  elements of a tile along the last of them
-//   TILE_ROWS  along the one before
-//   PLANES     along the one before that, and elements of each thread; 1 if there is none
-//   OUTPUT_VECTOR  columns of a thread, adjacent elements that are stored at once: 1, 2 or 4
-//   TAPS       taps of an element along one axis that tables have room for; weights of others are computed where they
-//              are used
-// For each tensor, X being INPUT or OUTPUT:
-//   X_TYPE     its data type. InputTensor, OutputTensor: FLOAT32, FLOAT16, INT8, UINT8
-//   X_SIZES_LENGTH  its dimensions
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
-//              holds in any or in all dimensions
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, separable.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 // Data types

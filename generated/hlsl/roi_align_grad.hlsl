@@ -20,24 +20,7 @@
 //              6 for each coordinate along each dimension tested, one bit per term of OutputGradientTensor: whether it
 //              passes 7 OutputGradientTensor, from the terms whose bits are set for all its coordinates
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// In pass 7 only:
-//   ELEMENTS_PER_THREAD  elements of a thread along dimension 1, which share the terms
-// For each tensor, X being INPUT or INPUT_GRADIENT or ROI or BATCH_INDICES or OUTPUT_GRADIENT or OUTPUT_ROIGRADIENT:
-//   X_TYPE     its data type. InputTensor, InputGradientTensor, ROITensor, OutputGradientTensor,
-//              OutputROIGradientTensor: FLOAT32, FLOAT16; BatchIndicesTensor: UINT32
-//   X_SIZES_LENGTH  its dimensions
-//   X_PRESENT  1 for an optional tensor that is present; for an absent one, none of these macros is defined, and any
-//              buffer may be bound in its place
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
-//   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
-//              holds in any or in all dimensions
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition, sparse_sum.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 #ifndef INPUT_PRESENT

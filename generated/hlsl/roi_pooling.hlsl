@@ -13,17 +13,7 @@
 //   PASS       what the pass writes:
 //              0 OutputTensor
 //
-// Macros, which a plan sets (docs/SHADERS.md):
-// For each tensor, X being INPUT or ROI or OUTPUT:
-//   X_TYPE     its data type. InputTensor, ROITensor, OutputTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   ELEMENTS_PER_THREAD  elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, definition.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 // Data types

@@ -13,19 +13,7 @@
 // elements are few, a single thread group does everything, and has these numbers in shared memory. Sizes and strides
 // are in elements; a run of them that is contiguous everywhere may be moved as one, of up to 128 bits (uint4).
 //
-// For each tensor, X being OUTPUT or INPUT or INDICES or UPDATES:
-//   X_TYPE     its data type: unsigned, with as many bits, for OutputTensor, InputTensor, UpdatesTensor, whose elements
-//              are moved as raw bits. OutputTensor, InputTensor, UpdatesTensor: FLOAT64, FLOAT32, FLOAT16, INT64,
-//              INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8; IndicesTensor: INT64, INT32, UINT64, UINT32
-//   STAGE      what is done: 0 clears the entries that updates target, 1 chooses the last update of each element, 2
-//              copies the input, 3 writes the chosen update, or the input's element where there is none, 4 writes the
-//              chosen updates alone, 5 does everything in a single group
-//   CHOSEN     with STAGE 5, entries of shared memory: the output's offsets are below it
-//   LOOKUPS    indices that select an element, 1 or more
-//   RANK       dimensions of OutputTensor after merging, 1 or more
-//   UPDATES_RANK  dimensions of UpdatesTensor after merging, 1 or more
-//   NUM_THREADS  threads in a group
-//
+// Macros, which a plan sets: docs/MACROS.md, scatter.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 // Data types

@@ -13,25 +13,7 @@
 // merges pairs of runs, until only one is left. In between, an element is an entry: a key, which sorts like it, and its
 // position in the line. The last dispatch writes the outputs. Sizes and strides are in elements.
 //
-// For each tensor, X being OUTPUT_VALUE or INPUT or OUTPUT_INDEX:
-//   X_TYPE     its data type: unsigned, with as many bits, for OutputValueTensor, InputTensor, whose elements are moved
-//              as raw bits. OutputValueTensor, InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64,
-//              UINT32, UINT16, UINT8; OutputIndexTensor: UINT64, UINT32
-//   SELECTS    1 to select from lines or parts of them, 0 to sort tiles (with FIRST 1) or to merge pairs of runs (with
-//              FIRST 0)
-//   FIRST      1 to read elements, 0 to read the entries that the dispatch before wrote
-//   LAST       1 to write the outputs, 0 to write entries
-//   LARGEST    1 for the greatest elements first, 0 for the least first
-//   KEY        type of a key: uint64_t for 64-bit elements, else uint
-//   ELEMENT_TYPE  the data type by which elements are ordered
-//   ITEMS      elements per thread, where they are read
-//   LINES      with SELECTS: lines per group, whose threads interleave; a power of two
-//   EACH       with SELECTS: entries in shared memory per thread, 1 or 2; at least 2 * `kept` for each line
-//   TILE       where tiles are sorted: elements of a tile, a power of two; at least ITEMS, which is a power of two too
-//   RANK       dimensions apart from the axis, 1 or more
-//   NUM_THREADS  threads in a group, a power of two; with SELECTS at least LINES * `kept`; where tiles are sorted,
-//              NUM_THREADS * ITEMS is at least TILE
-//
+// Macros, which a plan sets: docs/MACROS.md, top_k.
 // Dispatch groupColumns x rows groups: `parts` for each LINES of `count` lines to select from; or enough for their
 // threads to cover `count` tiles, or entries of runs.
 

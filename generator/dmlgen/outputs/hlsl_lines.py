@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dmlgen.outputs.hlsl_reachable import reached, words_of
+from dmlgen.outputs.hlsl_reachable import reached
 
 WIDTH = 120
 """Columns of a line. Longer ones remain where nothing can be broken, as in macros."""
@@ -34,22 +34,16 @@ _SINGLE = re.compile(r"^(\w.*\))\n{\n    ([^#/\n].*;)\n}$", re.MULTILINE)
 """A function of a single statement, and one that is written so."""
 _DEPTHS = {"(": 1, ")": -1, "{": 1, "}": -1, "[": 3, "]": -3}
 _COMMENT = re.compile(r" *// *")
-_OF_MACRO = re.compile(r"// (?:  )+ ?[A-Z][A-Z0-9_]* +")
-MEANINGS = "//              "
-"""The text before the meaning of a macro in the head of a shader, and before what follows of it below."""
-
-
 _WORD = re.compile(r"\w+")
 _DEFINED_VALUE = re.compile(r"^#define (\w+_VALUE) ", re.MULTILINE)
 _VALUE = re.compile(r"^#define (\w+_VALUE) (\w+)\n", re.MULTILINE)
 _FACT = re.compile(r"^#define ([A-Z]+)\((?P<facts>[a-z, ]+)\) (?P<fact>(?i:\1))(?=$|  //)", re.MULTILINE)
 _DATA_TYPE = re.compile(r"^(?P<name>#define [A-Z]+\d+ )(?P<facts>.*)$", re.MULTILINE)
-_DESCRIBED = re.compile(r"//   (?:  )?(X(?=_))?([A-Z_][A-Z0-9_]*) ")
 
 
 def finished(text: bytes) -> bytes:
     """The text of a shader without what it does not use, and without lines that are too long."""
-    return broken(without_unnamed(with_facts_used(reached(with_types(text.decode())))))
+    return broken(with_facts_used(reached(with_types(text.decode()))))
 
 
 def with_types(text: str) -> str:
@@ -85,21 +79,6 @@ def with_facts_used(text: str) -> str:
     return _with_words(line.sub("", text), types)
 
 
-def without_unnamed(text: str) -> str:
-    """The text without what its head says about macros that it does not name. A macro X_NAME is one of
-    several that end in _NAME."""
-    lines, words, number = text.split("\n"), words_of(text.split("\n")), 0
-    while lines[number]:  # ends: there is an empty line after the head
-        found = _DESCRIBED.match(lines[number])
-        if found is None or any(word.endswith(found[2]) if found[1] else word == found[2] for word in words):
-            number += 1
-            continue
-        del lines[number]
-        while lines[number].startswith(MEANINGS):
-            del lines[number]
-    return "\n".join(lines)
-
-
 def broken(text: str) -> bytes:
     """The text of a shader without lines that are too long."""
     rest = _SINGLE.sub(_joined, text).split("\n")[::-1]
@@ -124,10 +103,7 @@ def _comment(line: str, rest: list[str]) -> str:
     if at < 0:
         return line
     below = _COMMENT.match(rest[-1]) if rest else None
-    start = found[0]
-    if _OF_MACRO.match(line):
-        start = below[0] if below is not None and below[0].startswith(MEANINGS) else MEANINGS
-    more = start + line[at + 1 :]
+    start, more = found[0], found[0] + line[at + 1 :]
     if below is not None and below[0] == start and len(rest[-1]) > len(start):
         more += " " + rest.pop()[len(start) :]
     rest.append(more)

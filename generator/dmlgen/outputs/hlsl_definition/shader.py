@@ -149,6 +149,11 @@ class HlslDefinition(WithTensors):
         return () if self.form is None else self.form.whole
 
     @property
+    def sections(self) -> tuple[str, ...]:
+        """Those of docs/MACROS.md that describe its macros."""
+        return ("definition", *(one.template for one in self.forms))
+
+    @property
     def scratch(self) -> str:
         """The type of the entries of the scratch buffer, "" if there is none."""
         own = "" if self.form is None else self.form.scratch
