@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.outputs.hlsl_lines import (
-    WIDTH,
-    broken,
-    finished,
-    with_facts_used,
-    with_types,
-)
+from dmlgen.outputs.hlsl_lines import WIDTH, broken, finished
 from dmlgen.outputs.hlsl_reachable import reached
 
 SHADERS = sorted((Path(__file__).parents[1] / "generated" / "hlsl").glob("*.hlsl"))
@@ -30,6 +24,18 @@ def test_shaders_are_finished(path: Path) -> None:
     values = re.findall(r"(?:\breturn|=) (\([^;{]*\));", code)
     values += re.findall(r"\bif \((\(.*\))\)$", code, re.MULTILINE)
     assert [value for value in values if _is_in_parentheses(value)] == []
+
+
+@pytest.mark.parametrize("path", SHADERS, ids=lambda path: path.stem)
+def test_data_types_list_the_facts_that_vary_and_are_used(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    lists = re.findall(r"^#define ([A-Z]+)\(([a-z, ]+)\) (?i:\1)(?=$|  //)", text, re.MULTILINE)
+    facts = [fact.lower() for fact, _ in lists]
+    assert [given.split(", ") for _, given in lists] == [facts] * len(facts)
+    types = re.findall(r"^#define [A-Z]+\d+ (.*)$", text, re.MULTILINE)
+    assert {len(one.split(", ")) for one in types} <= {max(1, len(facts))}
+    columns = zip(*(one.split(", ") for one in types), strict=True)
+    assert all(len(set(column)) > 1 for column in columns)
 
 
 def _is_in_parentheses(text: str) -> bool:
@@ -111,29 +117,3 @@ PAIRS = MAIN.replace("Twice(i)", "Twice(Made(i))")
 )  # fmt: skip
 def test_what_nothing_reaches_is_left_out(text: str, expected: str) -> None:
     assert reached(text) == expected
-
-
-def test_types_that_never_vary_take_the_place_of_macros() -> None:
-    varies = "#if A_SIGNIFICAND == 53\n#define REAL_VALUE double\n#else\n#define REAL_VALUE float\n#endif\n"
-    text = f"// X_VALUE of A_VALUE\n\n#define A_VALUE float\n#define B_VALUE FACT(VALUE, B_TYPE)\n{varies}"
-    code = "REAL_VALUE Sum(A_VALUE a, B_VALUE b) { return a + b; }"
-    expected = text.replace("#define A_VALUE float\n", "") + code.replace("A_VALUE", "float")
-    assert with_types(text + code) == expected
-
-
-TYPES = """#define FLOAT16 float16_t, 16, float
-#define UINT8 uint, 8, uint
-#define STORED(stored, bits, value) stored  // in a buffer
-"""
-BITS, FACT = "#define BITS(stored, bits, value) bits\n", "#define FACT(fact, type) fact(type)\n"
-A_STORED, A_BITS = "#define A_STORED FACT(STORED, A_TYPE)\n", "#define A_BITS FACT(BITS, A_TYPE)\n"
-
-
-def test_data_types_list_the_facts_that_are_used() -> None:
-    code = "StructuredBuffer<A_STORED> a;"
-    whole, alone = TYPES + BITS + FACT + A_STORED + A_BITS + code, TYPES + FACT + A_STORED + code
-    shorter = whole.replace(", bits, value", ", bits").replace("16, float", "16").replace("8, uint", "8")
-    assert with_facts_used(whole) == shorter
-    shortest = "#define FLOAT16 float16_t\n#define UINT8 uint\nStructuredBuffer<A_TYPE> a;"
-    assert with_facts_used(f"// A_STORED\n\n{alone}") == f"// A_STORED\n\n{shortest}"
-    assert with_facts_used(code) == code

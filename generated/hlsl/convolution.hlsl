@@ -34,6 +34,10 @@
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
+#define INPUT_STORED INPUT_TYPE
+#define FILTER_STORED FILTER_TYPE
+#define BIAS_STORED BIAS_TYPE
+#define OUTPUT_STORED OUTPUT_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -77,40 +81,40 @@
 #endif
 
 #if PASS == 1
-typedef vector<FILTER_TYPE, WEIGHTS_VECTOR> LeftBuffer;
+typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
 #define RANK OUTPUT_SIZES_LENGTH
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
-typedef vector<INPUT_TYPE, WINDOW_VECTOR> RightBuffer;
-typedef vector<OUTPUT_TYPE, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 #if !COOPERATIVE_MATRIX
-typedef vector<FILTER_TYPE, LEFT_VECTOR> LeftBuffer;
+typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
 #elif LEFT_VECTOR == 1
 typedef uint16_t LeftBuffer;
 #else
 typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two elements to a word
 #endif
 #if !COOPERATIVE_MATRIX
-typedef vector<INPUT_TYPE, RIGHT_VECTOR> RightBuffer;
+typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 #elif RIGHT_VECTOR == 1
 typedef uint16_t RightBuffer;
 #else
 typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif
-typedef vector<OUTPUT_TYPE, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
-typedef FILTER_TYPE LeftBuffer;
-typedef INPUT_TYPE RightBuffer;
-typedef OUTPUT_TYPE OutputBuffer;
+typedef FILTER_STORED LeftBuffer;
+typedef INPUT_STORED RightBuffer;
+typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<RightBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<LeftBuffer> filterTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<BIAS_TYPE> biasTensor : register(t2);
+[[vk::binding(2, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -567,12 +571,12 @@ float ReadBias(List at)
     return BIAS_PRESENT ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (float)0;
 }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_TYPE)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of

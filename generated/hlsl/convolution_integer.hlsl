@@ -33,26 +33,12 @@
 #endif
 
 // Data types
-#define INT8 uint, 8, int
-#define INT32 int, 32, int
-#define UINT8 uint, 8, uint
-#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits, value) bits
-#define VALUE(stored, bits, value) value  // the type it is computed in
-#define FACT(fact, type) fact(type)
-#define INPUT_STORED FACT(STORED, INPUT_TYPE)
-#define INPUT_BITS FACT(BITS, INPUT_TYPE)
-#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
-#define INPUT_ZERO_POINT_STORED FACT(STORED, INPUT_ZERO_POINT_TYPE)
-#define INPUT_ZERO_POINT_BITS FACT(BITS, INPUT_ZERO_POINT_TYPE)
-#define INPUT_ZERO_POINT_VALUE FACT(VALUE, INPUT_ZERO_POINT_TYPE)
-#define FILTER_STORED FACT(STORED, FILTER_TYPE)
-#define FILTER_BITS FACT(BITS, FILTER_TYPE)
-#define FILTER_VALUE FACT(VALUE, FILTER_TYPE)
-#define FILTER_ZERO_POINT_STORED FACT(STORED, FILTER_ZERO_POINT_TYPE)
-#define FILTER_ZERO_POINT_BITS FACT(BITS, FILTER_ZERO_POINT_TYPE)
-#define FILTER_ZERO_POINT_VALUE FACT(VALUE, FILTER_ZERO_POINT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define INT8 int
+#define UINT8 uint
+#define INPUT_VALUE INPUT_TYPE
+#define INPUT_ZERO_POINT_VALUE INPUT_ZERO_POINT_TYPE
+#define FILTER_VALUE FILTER_TYPE
+#define FILTER_ZERO_POINT_VALUE FILTER_ZERO_POINT_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -91,29 +77,29 @@
 #endif
 
 #if PASS == 1
-typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
+typedef vector<uint, WEIGHTS_VECTOR> LeftBuffer;
 #define RANK OUTPUT_SIZES_LENGTH
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
-typedef INPUT_STORED RightBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef uint RightBuffer;
+typedef vector<int, OUTPUT_VECTOR> OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 typedef vector<uint, (LEFT_VECTOR + 3) / 4> LeftBuffer;
 typedef vector<uint, (RIGHT_VECTOR + 3) / 4> RightBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<int, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
-typedef FILTER_STORED LeftBuffer;
-typedef INPUT_STORED RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef uint LeftBuffer;
+typedef uint RightBuffer;
+typedef int OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<RightBuffer> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_ZERO_POINT_STORED> inputZeroPointTensor : register(t1);
+[[vk::binding(1, 0)]] StructuredBuffer<uint> inputZeroPointTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<LeftBuffer> filterTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<FILTER_ZERO_POINT_STORED> filterZeroPointTensor : register(t3);
+[[vk::binding(3, 0)]] StructuredBuffer<uint> filterZeroPointTensor : register(t3);
 [[vk::binding(4, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(5, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -330,17 +316,16 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (INPUT_VALUE)above >> (32 - 8);
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
-    const uint perWord = 32 / INPUT_ZERO_POINT_BITS;
-    const uint above = (uint)inputZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
-    return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)inputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (INPUT_ZERO_POINT_VALUE)above >> (32 - 8);
 }
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
@@ -350,17 +335,16 @@ INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 
 FILTER_VALUE LoadFilter(uint offset)
 {
-    const uint perWord = 32 / FILTER_BITS;
-    const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
-    return (FILTER_VALUE)above >> (32 - FILTER_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (FILTER_VALUE)above >> (32 - 8);
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 {
-    const uint perWord = 32 / FILTER_ZERO_POINT_BITS;
-    const uint above = (uint)filterZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
-    return (FILTER_ZERO_POINT_VALUE)above >> (32 - FILTER_ZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)filterZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (FILTER_ZERO_POINT_VALUE)above >> (32 - 8);
 }
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
@@ -368,13 +352,10 @@ FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
         filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH)) : (FILTER_ZERO_POINT_VALUE)0;
 }
 
-void StoreOutput(uint offset, int value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, int value) { outputTensor[offset] = (int)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, int entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+void WriteOutput(List at, int entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (int)entry; }
 
 List OutputList(List at)
 {

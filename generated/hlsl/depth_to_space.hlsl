@@ -17,13 +17,6 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 // Data types
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define FLOAT64 double, 64, double
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
 #define UINT8 uint, 8, uint
 #define UINT16 uint16_t, 16, uint
 #define UINT32 uint, 32, uint

@@ -39,7 +39,6 @@
 #define BITS(stored, bits, value) bits
 #define VALUE(stored, bits, value) value  // the type it is computed in
 #define FACT(fact, type) fact(type)
-#define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_BITS FACT(BITS, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
 #define QUANTIZATION0_STORED FACT(STORED, QUANTIZATION0_TYPE)
@@ -52,7 +51,7 @@
 
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<uint> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<QUANTIZATION0_STORED> quantizationTensors0 : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<QUANTIZATION1_STORED> quantizationTensors1 : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);

@@ -19,18 +19,11 @@
 
 #ifndef INPUT_PRESENT
 #define INPUT_PRESENT 0
-#define INPUT_TYPE FLOAT32
+#define INPUT_TYPE UINT8
 #define INPUT_SIZES_LENGTH 0
 #endif
 
 // Data types
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define FLOAT64 double, 64, double
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
 #define UINT8 uint, 8, uint
 #define UINT16 uint16_t, 16, uint
 #define UINT32 uint, 32, uint

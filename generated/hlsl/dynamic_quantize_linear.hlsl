@@ -14,37 +14,31 @@
 // Dispatch groupColumns x rows groups.
 
 // Data types
-#define FLOAT16 float16_t, 16, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, int, (-127-1), 127
-#define UINT8 uint, 8, uint, 0, 255
-#define STORED(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits, value, lowest, highest) bits
-#define VALUE(stored, bits, value, lowest, highest) value  // the type it is computed in
-#define LOWEST(stored, bits, value, lowest, highest) lowest
-#define HIGHEST(stored, bits, value, lowest, highest) highest
+#define FLOAT16 float16_t, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, int, (-127-1), 127
+#define UINT8 uint, uint, 0, 255
+#define STORED(stored, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
+#define VALUE(stored, value, lowest, highest) value  // the type it is computed in
+#define LOWEST(stored, value, lowest, highest) lowest
+#define HIGHEST(stored, value, lowest, highest) highest
 #define FACT(fact, type) fact(type)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
-#define OUTPUT_SCALE_STORED FACT(STORED, OUTPUT_SCALE_TYPE)
-#define OUTPUT_ZERO_POINT_STORED FACT(STORED, OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_BITS FACT(BITS, OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef OUTPUT_STORED OutputElements;
+typedef uint OutputElements;
 
 // The totals of a row, or of a part of it
 struct State { float total0, total1; };
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(u1);
-[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(u2);
+[[vk::binding(2, 0)]] RWStructuredBuffer<float> outputScaleTensor : register(u1);
+[[vk::binding(3, 0)]] RWStructuredBuffer<uint> outputZeroPointTensor : register(u2);
 [[vk::binding(4, 0)]] RWStructuredBuffer<State> scratch : register(u3);
 
 struct Dimension
@@ -226,25 +220,25 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / 8;
+    const uint shift = offset % perWord * 8;
+    const uint mask = (1u << 8) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
 OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
-void StoreOutputScale(uint offset, float value) { outputScaleTensor[offset] = (OUTPUT_SCALE_STORED)value; }
+void StoreOutputScale(uint offset, float value) { outputScaleTensor[offset] = (float)value; }
 
 void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 {
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
-    const uint shift = offset % perWord * OUTPUT_ZERO_POINT_BITS;
-    const uint mask = (1u << OUTPUT_ZERO_POINT_BITS) - 1;
+    const uint perWord = 32 / 8;
+    const uint shift = offset % perWord * 8;
+    const uint mask = (1u << 8) - 1;
     InterlockedAnd(outputZeroPointTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputZeroPointTensor[offset / perWord], (mask & (uint)value) << shift);
 }

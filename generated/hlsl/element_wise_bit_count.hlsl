@@ -15,34 +15,24 @@
 // Dispatch groupColumns x rows groups.
 
 // Data types
-#define FLOAT16 float16_t, 16, 11, float
-#define FLOAT32 float, 32, 24, float
-#define FLOAT64 double, 64, 53, double
-#define INT8 uint, 8, 0, int
-#define INT16 int16_t, 16, 0, int
-#define INT32 int, 32, 0, int
-#define INT64 int64_t, 64, 0, int64_t
-#define UINT8 uint, 8, 0, uint
-#define UINT16 uint16_t, 16, 0, uint
-#define UINT32 uint, 32, 0, uint
-#define UINT64 uint64_t, 64, 0, uint64_t
-#define STORED(stored, bits, significand, value) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits, significand, value) bits
-#define SIGNIFICAND(stored, bits, significand, value) significand  // its bits, of a float
-#define VALUE(stored, bits, significand, value) value  // the type it is computed in
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits, value) bits
+#define VALUE(stored, bits, value) value  // the type it is computed in
 #define FACT(fact, type) fact(type)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_BITS FACT(BITS, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 #define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
-#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
 #if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputElements;
+typedef uint OutputElements;
 #else
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<uint, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
@@ -270,12 +260,12 @@ void StoreElements(uint offset, uint values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (uint)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 }
 
-uint Compute(INPUT_VALUE input) { return Convert(RoundingOnce(BitCount(input), OUTPUT_SIGNIFICAND), (uint)0); }
+uint Compute(INPUT_VALUE input) { return Convert(RoundingOnce(BitCount(input), 0), (uint)0); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)

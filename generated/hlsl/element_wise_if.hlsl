@@ -15,13 +15,6 @@
 // Dispatch groupColumns x rows groups.
 
 // Data types
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define FLOAT64 double, 64, double
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
 #define UINT8 uint, 8, uint
 #define UINT16 uint16_t, 16, uint
 #define UINT32 uint, 32, uint
@@ -30,8 +23,6 @@
 #define BITS(stored, bits, value) bits
 #define VALUE(stored, bits, value) value  // the type it is computed in
 #define FACT(fact, type) fact(type)
-#define CONDITION_STORED FACT(STORED, CONDITION_TYPE)
-#define CONDITION_BITS FACT(BITS, CONDITION_TYPE)
 #define A_STORED FACT(STORED, A_TYPE)
 #define A_BITS FACT(BITS, A_TYPE)
 #define A_VALUE FACT(VALUE, A_TYPE)
@@ -42,7 +33,7 @@
 #define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
-typedef CONDITION_STORED ConditionElements;
+typedef uint ConditionElements;
 typedef vector<A_STORED, A_BITS < 16 ? 1 : A_VECTOR> AElements;
 typedef vector<B_STORED, B_BITS < 16 ? 1 : B_VECTOR> BElements;
 #if OUTPUT_BITS < 16
@@ -106,11 +97,11 @@ void LoadConditionElements(uint offset, out uint values[VECTOR])
     for (uint k = 0; k < VECTOR; k += CONDITION_VECTOR)
     {
         const uint place = offset + (CONDITION_SINGLE ? 0 : k * conditionStep);
-        const uint perWord = 32 / CONDITION_BITS;
-        const uint word = conditionTensor[place / perWord] >> (place % perWord * CONDITION_BITS);
+        const uint perWord = 32 / 8;
+        const uint word = conditionTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < CONDITION_VECTOR; l++)
-            values[k + l] = (uint)(word << (32 - CONDITION_BITS * (l + 1))) >> (32 - CONDITION_BITS);
+            values[k + l] = (uint)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 

@@ -15,18 +15,12 @@
 // Dispatch groupColumns x rows groups.
 
 // Data types
-#define FLOAT16 float16_t, 16
-#define FLOAT32 float, 32
-#define UINT8 uint, 8
-#define STORED(stored, bits) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits) bits
-#define FACT(fact, type) fact(type)
-#define INPUT_STORED FACT(STORED, INPUT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define FLOAT16 float16_t
+#define FLOAT32 float
+#define INPUT_STORED INPUT_TYPE
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef OUTPUT_STORED OutputElements;
+typedef uint OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
@@ -103,9 +97,9 @@ void StoreElements(uint offset, uint values[VECTOR])
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / 8;
+    const uint shift = offset % perWord * 8;
+    const uint mask = (1u << 8) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #else

@@ -23,14 +23,13 @@
 #define BITS(stored, bits) bits
 #define FACT(fact, type) fact(type)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 #define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 #if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputElements;
+typedef uint OutputElements;
 #else
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<uint, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
@@ -117,7 +116,7 @@ void StoreElements(uint offset, uint values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (uint)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 }

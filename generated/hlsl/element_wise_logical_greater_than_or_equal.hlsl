@@ -36,15 +36,14 @@
 #define B_STORED FACT(STORED, B_TYPE)
 #define B_BITS FACT(BITS, B_TYPE)
 #define B_VALUE FACT(VALUE, B_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 #define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 
 typedef vector<A_STORED, A_BITS < 16 ? 1 : A_VECTOR> AElements;
 typedef vector<B_STORED, B_BITS < 16 ? 1 : B_VECTOR> BElements;
 #if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputElements;
+typedef uint OutputElements;
 #else
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<uint, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
@@ -170,7 +169,7 @@ void StoreElements(uint offset, uint values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (uint)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 }

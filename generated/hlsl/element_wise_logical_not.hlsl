@@ -15,21 +15,16 @@
 // Dispatch groupColumns x rows groups.
 
 // Data types
-#define UINT8 uint, 8
-#define UINT32 uint, 32
-#define STORED(stored, bits) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits) bits
-#define FACT(fact, type) fact(type)
-#define INPUT_STORED FACT(STORED, INPUT_TYPE)
-#define INPUT_BITS FACT(BITS, INPUT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define UINT8 8
+#define UINT32 32
+#define INPUT_BITS INPUT_TYPE
+#define OUTPUT_BITS OUTPUT_TYPE
 
-typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
+typedef vector<uint, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
 #if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputElements;
+typedef uint OutputElements;
 #else
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<uint, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
@@ -119,7 +114,7 @@ void StoreElements(uint offset, uint values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (uint)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 }

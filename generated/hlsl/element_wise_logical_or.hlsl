@@ -15,24 +15,18 @@
 // Dispatch groupColumns x rows groups.
 
 // Data types
-#define UINT8 uint, 8
-#define UINT32 uint, 32
-#define STORED(stored, bits) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits) bits
-#define FACT(fact, type) fact(type)
-#define A_STORED FACT(STORED, A_TYPE)
-#define A_BITS FACT(BITS, A_TYPE)
-#define B_STORED FACT(STORED, B_TYPE)
-#define B_BITS FACT(BITS, B_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define UINT8 8
+#define UINT32 32
+#define A_BITS A_TYPE
+#define B_BITS B_TYPE
+#define OUTPUT_BITS OUTPUT_TYPE
 
-typedef vector<A_STORED, A_BITS < 16 ? 1 : A_VECTOR> AElements;
-typedef vector<B_STORED, B_BITS < 16 ? 1 : B_VECTOR> BElements;
+typedef vector<uint, A_BITS < 16 ? 1 : A_VECTOR> AElements;
+typedef vector<uint, B_BITS < 16 ? 1 : B_VECTOR> BElements;
 #if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputElements;
+typedef uint OutputElements;
 #else
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<uint, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
@@ -145,7 +139,7 @@ void StoreElements(uint offset, uint values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (uint)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 }

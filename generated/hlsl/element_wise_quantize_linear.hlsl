@@ -21,33 +21,28 @@
 #endif
 
 // Data types
-#define FLOAT16 float16_t, 16, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, int, (-127-1), 127
-#define INT32 int, 32, int, (-2147483647-1), 2147483647
-#define UINT8 uint, 8, uint, 0, 255
-#define STORED(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits, value, lowest, highest) bits
-#define VALUE(stored, bits, value, lowest, highest) value  // the type it is computed in
-#define LOWEST(stored, bits, value, lowest, highest) lowest
-#define HIGHEST(stored, bits, value, lowest, highest) highest
+#define FLOAT16 float16_t, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, int, (-127-1), 127
+#define INT32 int, int, (-2147483647-1), 2147483647
+#define UINT8 uint, uint, 0, 255
+#define STORED(stored, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
+#define VALUE(stored, value, lowest, highest) value  // the type it is computed in
+#define LOWEST(stored, value, lowest, highest) lowest
+#define HIGHEST(stored, value, lowest, highest) highest
 #define FACT(fact, type) fact(type)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
 #define SCALE_STORED FACT(STORED, SCALE_TYPE)
-#define ZERO_POINT_STORED FACT(STORED, ZERO_POINT_TYPE)
-#define ZERO_POINT_BITS FACT(BITS, ZERO_POINT_TYPE)
 #define ZERO_POINT_VALUE FACT(VALUE, ZERO_POINT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
-typedef ZERO_POINT_STORED ZeroPointElements;
-typedef OUTPUT_STORED OutputElements;
+typedef uint ZeroPointElements;
+typedef uint OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ScaleElements> scaleTensor : register(t1);
@@ -278,11 +273,11 @@ void LoadZeroPointElements(uint offset, out ZERO_POINT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k += ZERO_POINT_VECTOR)
     {
         const uint place = offset + (ZERO_POINT_SINGLE ? 0 : k * zeroPointStep);
-        const uint perWord = 32 / ZERO_POINT_BITS;
-        const uint word = zeroPointTensor[place / perWord] >> (place % perWord * ZERO_POINT_BITS);
+        const uint perWord = 32 / 8;
+        const uint word = zeroPointTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < ZERO_POINT_VECTOR; l++)
-            values[k + l] = (ZERO_POINT_VALUE)(word << (32 - ZERO_POINT_BITS * (l + 1))) >> (32 - ZERO_POINT_BITS);
+            values[k + l] = (ZERO_POINT_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 
@@ -292,9 +287,9 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / 8;
+    const uint shift = offset % perWord * 8;
+    const uint mask = (1u << 8) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #else

@@ -29,48 +29,30 @@
 #endif
 
 // Data types
-#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, int, (-127-1), 127
-#define UINT8 uint, 8, uint, 0, 255
-#define STORED(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits, value, lowest, highest) bits
-#define VALUE(stored, bits, value, lowest, highest) value  // the type it is computed in
-#define LOWEST(stored, bits, value, lowest, highest) lowest
-#define HIGHEST(stored, bits, value, lowest, highest) highest
+#define INT8 int, (-127-1), 127
+#define UINT8 uint, 0, 255
+#define VALUE(value, lowest, highest) value  // the type it is computed in
+#define LOWEST(value, lowest, highest) lowest
+#define HIGHEST(value, lowest, highest) highest
 #define FACT(fact, type) fact(type)
-#define A_STORED FACT(STORED, A_TYPE)
-#define A_BITS FACT(BITS, A_TYPE)
 #define A_VALUE FACT(VALUE, A_TYPE)
-#define ASCALE_STORED FACT(STORED, ASCALE_TYPE)
-#define AZERO_POINT_STORED FACT(STORED, AZERO_POINT_TYPE)
-#define AZERO_POINT_BITS FACT(BITS, AZERO_POINT_TYPE)
 #define AZERO_POINT_VALUE FACT(VALUE, AZERO_POINT_TYPE)
-#define B_STORED FACT(STORED, B_TYPE)
-#define B_BITS FACT(BITS, B_TYPE)
 #define B_VALUE FACT(VALUE, B_TYPE)
-#define BSCALE_STORED FACT(STORED, BSCALE_TYPE)
-#define BZERO_POINT_STORED FACT(STORED, BZERO_POINT_TYPE)
-#define BZERO_POINT_BITS FACT(BITS, BZERO_POINT_TYPE)
 #define BZERO_POINT_VALUE FACT(VALUE, BZERO_POINT_TYPE)
-#define OUTPUT_SCALE_STORED FACT(STORED, OUTPUT_SCALE_TYPE)
-#define OUTPUT_ZERO_POINT_STORED FACT(STORED, OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_BITS FACT(BITS, OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
 
-typedef A_STORED AElements;
-typedef vector<ASCALE_STORED, ASCALE_VECTOR> AScaleElements;
-typedef AZERO_POINT_STORED AZeroPointElements;
-typedef B_STORED BElements;
-typedef vector<BSCALE_STORED, BSCALE_VECTOR> BScaleElements;
-typedef BZERO_POINT_STORED BZeroPointElements;
-typedef vector<OUTPUT_SCALE_STORED, OUTPUT_SCALE_VECTOR> OutputScaleElements;
-typedef OUTPUT_ZERO_POINT_STORED OutputZeroPointElements;
-typedef OUTPUT_STORED OutputElements;
+typedef uint AElements;
+typedef vector<float, ASCALE_VECTOR> AScaleElements;
+typedef uint AZeroPointElements;
+typedef uint BElements;
+typedef vector<float, BSCALE_VECTOR> BScaleElements;
+typedef uint BZeroPointElements;
+typedef vector<float, OUTPUT_SCALE_VECTOR> OutputScaleElements;
+typedef uint OutputZeroPointElements;
+typedef uint OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<AScaleElements> aScaleTensor : register(t1);
@@ -288,11 +270,11 @@ void LoadAElements(uint offset, out A_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k += A_VECTOR)
     {
         const uint place = offset + (A_SINGLE ? 0 : k * aStep);
-        const uint perWord = 32 / A_BITS;
-        const uint word = aTensor[place / perWord] >> (place % perWord * A_BITS);
+        const uint perWord = 32 / 8;
+        const uint word = aTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < A_VECTOR; l++)
-            values[k + l] = (A_VALUE)(word << (32 - A_BITS * (l + 1))) >> (32 - A_BITS);
+            values[k + l] = (A_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 
@@ -314,11 +296,11 @@ void LoadAZeroPointElements(uint offset, out AZERO_POINT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k += AZERO_POINT_VECTOR)
     {
         const uint place = offset + (AZERO_POINT_SINGLE ? 0 : k * aZeroPointStep);
-        const uint perWord = 32 / AZERO_POINT_BITS;
-        const uint word = aZeroPointTensor[place / perWord] >> (place % perWord * AZERO_POINT_BITS);
+        const uint perWord = 32 / 8;
+        const uint word = aZeroPointTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < AZERO_POINT_VECTOR; l++)
-            values[k + l] = (AZERO_POINT_VALUE)(word << (32 - AZERO_POINT_BITS * (l + 1))) >> (32 - AZERO_POINT_BITS);
+            values[k + l] = (AZERO_POINT_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 
@@ -328,11 +310,11 @@ void LoadBElements(uint offset, out B_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k += B_VECTOR)
     {
         const uint place = offset + (B_SINGLE ? 0 : k * bStep);
-        const uint perWord = 32 / B_BITS;
-        const uint word = bTensor[place / perWord] >> (place % perWord * B_BITS);
+        const uint perWord = 32 / 8;
+        const uint word = bTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (B_VALUE)(word << (32 - B_BITS * (l + 1))) >> (32 - B_BITS);
+            values[k + l] = (B_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 
@@ -354,11 +336,11 @@ void LoadBZeroPointElements(uint offset, out BZERO_POINT_VALUE values[VECTOR])
     for (uint k = 0; k < VECTOR; k += BZERO_POINT_VECTOR)
     {
         const uint place = offset + (BZERO_POINT_SINGLE ? 0 : k * bZeroPointStep);
-        const uint perWord = 32 / BZERO_POINT_BITS;
-        const uint word = bZeroPointTensor[place / perWord] >> (place % perWord * BZERO_POINT_BITS);
+        const uint perWord = 32 / 8;
+        const uint word = bZeroPointTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < BZERO_POINT_VECTOR; l++)
-            values[k + l] = (BZERO_POINT_VALUE)(word << (32 - BZERO_POINT_BITS * (l + 1))) >> (32 - BZERO_POINT_BITS);
+            values[k + l] = (BZERO_POINT_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 
@@ -381,12 +363,11 @@ void LoadOutputZeroPointElements(uint offset, out OUTPUT_ZERO_POINT_VALUE values
     for (uint k = 0; k < VECTOR; k += OUTPUT_ZERO_POINT_VECTOR)
     {
         const uint place = offset + (OUTPUT_ZERO_POINT_SINGLE ? 0 : k * outputZeroPointStep);
-        const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
-        const uint word = outputZeroPointTensor[place / perWord] >> (place % perWord * OUTPUT_ZERO_POINT_BITS);
+        const uint perWord = 32 / 8;
+        const uint word = outputZeroPointTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < OUTPUT_ZERO_POINT_VECTOR; l++)
-            values[k + l] = (OUTPUT_ZERO_POINT_VALUE)(word << (32 - OUTPUT_ZERO_POINT_BITS * (l + 1)))
-                >> (32 - OUTPUT_ZERO_POINT_BITS);
+            values[k + l] = (OUTPUT_ZERO_POINT_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 
@@ -396,9 +377,9 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / 8;
+    const uint shift = offset % perWord * 8;
+    const uint mask = (1u << 8) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #else

@@ -15,11 +15,6 @@
 // Dispatch groupColumns x rows groups.
 
 // Data types
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define FLOAT64 double, 64, double
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
 #define INT32 int, 32, int
 #define INT64 int64_t, 64, int64_t
 #define UINT8 uint, 8, uint

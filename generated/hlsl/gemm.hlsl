@@ -34,6 +34,10 @@
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
+#define A_STORED A_TYPE
+#define B_STORED B_TYPE
+#define C_STORED C_TYPE
+#define OUTPUT_STORED OUTPUT_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -83,40 +87,40 @@
 #if PASS == 4
 #if TRANSPOSED
 typedef uint4 LeftBuffer;
-typedef vector<B_TYPE, LEFT_VECTOR> RightBuffer;
+typedef vector<B_STORED, LEFT_VECTOR> RightBuffer;
 #else
-typedef vector<A_TYPE, LEFT_VECTOR> LeftBuffer;
+typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
 typedef uint4 RightBuffer;
 #endif
-typedef OUTPUT_TYPE OutputBuffer;
+typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 #if !COOPERATIVE_MATRIX
-typedef vector<A_TYPE, LEFT_VECTOR> LeftBuffer;
+typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
 #elif LEFT_VECTOR == 1
 typedef uint16_t LeftBuffer;
 #else
 typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two elements to a word
 #endif
 #if !COOPERATIVE_MATRIX
-typedef vector<B_TYPE, RIGHT_VECTOR> RightBuffer;
+typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
 #elif RIGHT_VECTOR == 1
 typedef uint16_t RightBuffer;
 #else
 typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif
-typedef vector<OUTPUT_TYPE, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
-typedef A_TYPE LeftBuffer;
-typedef B_TYPE RightBuffer;
-typedef OUTPUT_TYPE OutputBuffer;
+typedef A_STORED LeftBuffer;
+typedef B_STORED RightBuffer;
+typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<RightBuffer> bTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<C_TYPE> cTensor : register(t2);
+[[vk::binding(2, 0)]] StructuredBuffer<C_STORED> cTensor : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -477,12 +481,12 @@ float ReadC(List at)
     return C_PRESENT ? (float)cTensor[ClampedOffset(at, cSizes, cStrides, C_SIZES_LENGTH)] : (float)0;
 }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_TYPE)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
@@ -1373,7 +1377,7 @@ void ContractRows(uint item, uint thread)
     for (y = 0; y < TILE_ROWS; y++)
     {
         const List position = PositionOf(number, y, x);
-        outputTensor[OffsetInOutput(position)] = (OUTPUT_TYPE)Finished(position, totals[y]);
+        outputTensor[OffsetInOutput(position)] = (OUTPUT_STORED)Finished(position, totals[y]);
     }
 }
 #endif

@@ -20,16 +20,18 @@
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
+#define INPUT_STORED INPUT_TYPE
+#define OUTPUT_STORED OUTPUT_TYPE
 
 #if PASS == 1
 #define RANK OUTPUT_SIZES_LENGTH
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
-typedef vector<INPUT_TYPE, WINDOW_VECTOR> WindowBuffer;
-typedef vector<OUTPUT_TYPE, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
-typedef INPUT_TYPE WindowBuffer;
-typedef OUTPUT_TYPE OutputBuffer;
+typedef INPUT_STORED WindowBuffer;
+typedef OUTPUT_STORED OutputBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
@@ -329,12 +331,12 @@ float Pow(float x, float y)
 float LoadInput(uint offset) { return (float)inputTensor[offset]; }
 float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_TYPE)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 int Dilation(int d) { return 1; }

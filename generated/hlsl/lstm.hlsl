@@ -37,7 +37,6 @@
 #endif
 #ifndef SEQUENCE_LENGTHS_PRESENT
 #define SEQUENCE_LENGTHS_PRESENT 0
-#define SEQUENCE_LENGTHS_TYPE UINT32
 #define SEQUENCE_LENGTHS_SIZES_LENGTH 0
 #endif
 #ifndef PEEPHOLE_PRESENT
@@ -68,7 +67,16 @@
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
-#define UINT32 uint
+#define INPUT_STORED INPUT_TYPE
+#define WEIGHT_STORED WEIGHT_TYPE
+#define RECURRENCE_STORED RECURRENCE_TYPE
+#define BIAS_STORED BIAS_TYPE
+#define HIDDEN_INIT_STORED HIDDEN_INIT_TYPE
+#define CELL_MEM_INIT_STORED CELL_MEM_INIT_TYPE
+#define PEEPHOLE_STORED PEEPHOLE_TYPE
+#define OUTPUT_SEQUENCE_STORED OUTPUT_SEQUENCE_TYPE
+#define OUTPUT_SINGLE_STORED OUTPUT_SINGLE_TYPE
+#define OUTPUT_CELL_SINGLE_STORED OUTPUT_CELL_SINGLE_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -95,17 +103,17 @@ typedef vector<uint, SCRATCH_VECTOR> Scratch;
 static float read0, read1, read2, read3, read4, read5, read6, read7, read8, read9, read10, read11, total0, total1,
     total2, total3;
 
-[[vk::binding(0, 0)]] StructuredBuffer<FactorsOf(INPUT_TYPE)> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<FactorsOf(WEIGHT_TYPE)> weightTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<FactorsOf(RECURRENCE_TYPE)> recurrenceTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<BIAS_TYPE> biasTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<HIDDEN_INIT_TYPE> hiddenInitTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<CELL_MEM_INIT_TYPE> cellMemInitTensor : register(t5);
-[[vk::binding(6, 0)]] StructuredBuffer<SEQUENCE_LENGTHS_TYPE> sequenceLengthsTensor : register(t6);
-[[vk::binding(7, 0)]] StructuredBuffer<PEEPHOLE_TYPE> peepholeTensor : register(t7);
-[[vk::binding(8, 0)]] RWStructuredBuffer<OUTPUT_SEQUENCE_TYPE> outputSequenceTensor : register(u0);
-[[vk::binding(9, 0)]] RWStructuredBuffer<OUTPUT_SINGLE_TYPE> outputSingleTensor : register(u1);
-[[vk::binding(10, 0)]] RWStructuredBuffer<OUTPUT_CELL_SINGLE_TYPE> outputCellSingleTensor : register(u2);
+[[vk::binding(0, 0)]] StructuredBuffer<FactorsOf(INPUT_STORED)> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<FactorsOf(WEIGHT_STORED)> weightTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<FactorsOf(RECURRENCE_STORED)> recurrenceTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<HIDDEN_INIT_STORED> hiddenInitTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<CELL_MEM_INIT_STORED> cellMemInitTensor : register(t5);
+[[vk::binding(6, 0)]] StructuredBuffer<uint> sequenceLengthsTensor : register(t6);
+[[vk::binding(7, 0)]] StructuredBuffer<PEEPHOLE_STORED> peepholeTensor : register(t7);
+[[vk::binding(8, 0)]] RWStructuredBuffer<OUTPUT_SEQUENCE_STORED> outputSequenceTensor : register(u0);
+[[vk::binding(9, 0)]] RWStructuredBuffer<OUTPUT_SINGLE_STORED> outputSingleTensor : register(u1);
+[[vk::binding(10, 0)]] RWStructuredBuffer<OUTPUT_CELL_SINGLE_STORED> outputCellSingleTensor : register(u2);
 [[vk::binding(11, 0)]] RWStructuredBuffer<Scratch> scratch : register(u3);
 
 struct Dimension
@@ -492,18 +500,18 @@ float ReadPeephole(List at)
 void WriteOutputSequence(List at, float entry)
 {
     outputSequenceTensor[OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_SIZES_LENGTH)] =
-        (OUTPUT_SEQUENCE_TYPE)entry;
+        (OUTPUT_SEQUENCE_STORED)entry;
 }
 
 void WriteOutputSingle(List at, float entry)
 {
-    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_SIZES_LENGTH)] = (OUTPUT_SINGLE_TYPE)entry;
+    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_SIZES_LENGTH)] = (OUTPUT_SINGLE_STORED)entry;
 }
 
 void WriteOutputCellSingle(List at, float entry)
 {
     outputCellSingleTensor[OffsetOf(at, outputCellSingleStrides, OUTPUT_CELL_SINGLE_SIZES_LENGTH)] =
-        (OUTPUT_CELL_SINGLE_TYPE)entry;
+        (OUTPUT_CELL_SINGLE_STORED)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`

@@ -31,26 +31,12 @@
 #endif
 
 // Data types
-#define INT8 uint, 8, int
-#define INT32 int, 32, int
-#define UINT8 uint, 8, uint
-#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits, value) bits
-#define VALUE(stored, bits, value) value  // the type it is computed in
-#define FACT(fact, type) fact(type)
-#define A_STORED FACT(STORED, A_TYPE)
-#define A_BITS FACT(BITS, A_TYPE)
-#define A_VALUE FACT(VALUE, A_TYPE)
-#define AZERO_POINT_STORED FACT(STORED, AZERO_POINT_TYPE)
-#define AZERO_POINT_BITS FACT(BITS, AZERO_POINT_TYPE)
-#define AZERO_POINT_VALUE FACT(VALUE, AZERO_POINT_TYPE)
-#define B_STORED FACT(STORED, B_TYPE)
-#define B_BITS FACT(BITS, B_TYPE)
-#define B_VALUE FACT(VALUE, B_TYPE)
-#define BZERO_POINT_STORED FACT(STORED, BZERO_POINT_TYPE)
-#define BZERO_POINT_BITS FACT(BITS, BZERO_POINT_TYPE)
-#define BZERO_POINT_VALUE FACT(VALUE, BZERO_POINT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define INT8 int
+#define UINT8 uint
+#define A_VALUE A_TYPE
+#define AZERO_POINT_VALUE AZERO_POINT_TYPE
+#define B_VALUE B_TYPE
+#define BZERO_POINT_VALUE BZERO_POINT_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -94,19 +80,19 @@
 #if PASS >= 1
 typedef vector<uint, (LEFT_VECTOR + 3) / 4> LeftBuffer;
 typedef vector<uint, (RIGHT_VECTOR + 3) / 4> RightBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<int, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
-typedef A_STORED LeftBuffer;
-typedef B_STORED RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef uint LeftBuffer;
+typedef uint RightBuffer;
+typedef int OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<AZERO_POINT_STORED> aZeroPointTensor : register(t1);
+[[vk::binding(1, 0)]] StructuredBuffer<uint> aZeroPointTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<RightBuffer> bTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<BZERO_POINT_STORED> bZeroPointTensor : register(t3);
+[[vk::binding(3, 0)]] StructuredBuffer<uint> bZeroPointTensor : register(t3);
 [[vk::binding(4, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(5, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -218,17 +204,16 @@ uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 
 A_VALUE LoadA(uint offset)
 {
-    const uint perWord = 32 / A_BITS;
-    const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
-    return (A_VALUE)above >> (32 - A_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (A_VALUE)above >> (32 - 8);
 }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
-    const uint perWord = 32 / AZERO_POINT_BITS;
-    const uint above = (uint)aZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
-    return (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)aZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (AZERO_POINT_VALUE)above >> (32 - 8);
 }
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
@@ -238,17 +223,16 @@ AZERO_POINT_VALUE ReadAZeroPoint(List at)
 
 B_VALUE LoadB(uint offset)
 {
-    const uint perWord = 32 / B_BITS;
-    const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
-    return (B_VALUE)above >> (32 - B_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (B_VALUE)above >> (32 - 8);
 }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
-    const uint perWord = 32 / BZERO_POINT_BITS;
-    const uint above = (uint)bZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
-    return (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)bZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (BZERO_POINT_VALUE)above >> (32 - 8);
 }
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
@@ -256,13 +240,10 @@ BZERO_POINT_VALUE ReadBZeroPoint(List at)
         BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
 }
 
-void StoreOutput(uint offset, int value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, int value) { outputTensor[offset] = (int)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, int entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+void WriteOutput(List at, int entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (int)entry; }
 
 List OutputList(List at)
 {

@@ -60,7 +60,6 @@
 #endif
 #ifndef MASK_PRESENT
 #define MASK_PRESENT 0
-#define MASK_TYPE INT32
 #define MASK_SIZES_LENGTH 0
 #endif
 #ifndef RELATIVE_POSITION_BIAS_PRESENT
@@ -90,26 +89,21 @@
 #endif
 
 // Data types
-#define FLOAT16 float16_t, asfloat(0xff800000u)
-#define FLOAT32 float, asfloat(0xff800000u)
-#define INT32 int, (-2147483647-1)
-#define STORED(stored, lowest) stored  // what a buffer holds, where words pack narrow elements
-#define LOWEST(stored, lowest) lowest
-#define FACT(fact, type) fact(type)
-#define QUERY_STORED FACT(STORED, QUERY_TYPE)
-#define KEY_STORED FACT(STORED, KEY_TYPE)
-#define VALUE_STORED FACT(STORED, VALUE_TYPE)
-#define STACKED_QUERY_KEY_STORED FACT(STORED, STACKED_QUERY_KEY_TYPE)
-#define STACKED_KEY_VALUE_STORED FACT(STORED, STACKED_KEY_VALUE_TYPE)
-#define STACKED_QUERY_KEY_VALUE_STORED FACT(STORED, STACKED_QUERY_KEY_VALUE_TYPE)
-#define BIAS_STORED FACT(STORED, BIAS_TYPE)
-#define MASK_STORED FACT(STORED, MASK_TYPE)
-#define RELATIVE_POSITION_BIAS_STORED FACT(STORED, RELATIVE_POSITION_BIAS_TYPE)
-#define PAST_KEY_STORED FACT(STORED, PAST_KEY_TYPE)
-#define PAST_VALUE_STORED FACT(STORED, PAST_VALUE_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_PRESENT_KEY_STORED FACT(STORED, OUTPUT_PRESENT_KEY_TYPE)
-#define OUTPUT_PRESENT_VALUE_STORED FACT(STORED, OUTPUT_PRESENT_VALUE_TYPE)
+#define FLOAT16 float16_t
+#define FLOAT32 float
+#define QUERY_STORED QUERY_TYPE
+#define KEY_STORED KEY_TYPE
+#define VALUE_STORED VALUE_TYPE
+#define STACKED_QUERY_KEY_STORED STACKED_QUERY_KEY_TYPE
+#define STACKED_KEY_VALUE_STORED STACKED_KEY_VALUE_TYPE
+#define STACKED_QUERY_KEY_VALUE_STORED STACKED_QUERY_KEY_VALUE_TYPE
+#define BIAS_STORED BIAS_TYPE
+#define RELATIVE_POSITION_BIAS_STORED RELATIVE_POSITION_BIAS_TYPE
+#define PAST_KEY_STORED PAST_KEY_TYPE
+#define PAST_VALUE_STORED PAST_VALUE_TYPE
+#define OUTPUT_STORED OUTPUT_TYPE
+#define OUTPUT_PRESENT_KEY_STORED OUTPUT_PRESENT_KEY_TYPE
+#define OUTPUT_PRESENT_VALUE_STORED OUTPUT_PRESENT_VALUE_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -143,7 +137,7 @@ typedef uint Scratch;
 [[vk::binding(4, 0)]] StructuredBuffer<READ(STACKED_KEY_VALUE_STORED)> stackedKeyValueTensor : register(t4);
 [[vk::binding(5, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_VALUE_STORED)> stackedQueryKeyValueTensor : register(t5);
 [[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
-[[vk::binding(7, 0)]] StructuredBuffer<MASK_STORED> maskTensor : register(t7);
+[[vk::binding(7, 0)]] StructuredBuffer<int> maskTensor : register(t7);
 [[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_STORED> relativePositionBiasTensor : register(t8);
 [[vk::binding(9, 0)]] StructuredBuffer<READ(PAST_KEY_STORED)> pastKeyTensor : register(t9);
 [[vk::binding(10, 0)]] StructuredBuffer<READ(PAST_VALUE_STORED)> pastValueTensor : register(t10);

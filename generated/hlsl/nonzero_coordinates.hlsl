@@ -15,23 +15,14 @@
 // Dispatch groupColumns x rows groups, enough for one per block.
 
 // Data types
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define UINT8 uint, 8, uint
-#define UINT16 uint16_t, 16, uint
-#define UINT32 uint, 32, uint
-#define STORED(stored, bits, value) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits, value) bits
-#define VALUE(stored, bits, value) value  // the type it is computed in
+#define UINT8 uint, 8
+#define UINT16 uint16_t, 16
+#define UINT32 uint, 32
+#define STORED(stored, bits) stored  // what a buffer holds, where words pack narrow elements
+#define BITS(stored, bits) bits
 #define FACT(fact, type) fact(type)
-#define OUTPUT_COUNT_STORED FACT(STORED, OUTPUT_COUNT_TYPE)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_BITS FACT(BITS, INPUT_TYPE)
-#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
-#define OUTPUT_COORDINATES_STORED FACT(STORED, OUTPUT_COORDINATES_TYPE)
 
 struct Dimension
 {
@@ -40,8 +31,8 @@ struct Dimension
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_COUNT_STORED> outputCountTensor : register(u0);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_COORDINATES_STORED> outputCoordinatesTensor : register(u1);
+[[vk::binding(1, 0)]] RWStructuredBuffer<uint> outputCountTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<uint> outputCoordinatesTensor : register(u1);
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> counts : register(u2);
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
@@ -78,23 +69,20 @@ Position Locate(uint item)
     return position;
 }
 
-INPUT_VALUE LoadInput(uint offset)
+uint LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
     const uint perWord = 32 / INPUT_BITS;
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
+    return (uint)above >> (32 - INPUT_BITS);
 #else
-    return (INPUT_VALUE)inputTensor[offset];
+    return (uint)inputTensor[offset];
 #endif
 }
 
-void StoreOutputCount(uint offset, uint value) { outputCountTensor[offset] = (OUTPUT_COUNT_STORED)value; }
+void StoreOutputCount(uint offset, uint value) { outputCountTensor[offset] = (uint)value; }
 
-void StoreOutputCoordinates(uint offset, uint value)
-{
-    outputCoordinatesTensor[offset] = (OUTPUT_COORDINATES_STORED)value;
-}
+void StoreOutputCoordinates(uint offset, uint value) { outputCoordinatesTensor[offset] = (uint)value; }
 
 #define IDENTITY 0
 
@@ -126,7 +114,7 @@ void ScanGroup(uint thread, uint own, out uint before, out uint all)
 
 bool IsNonzero(uint item)
 {
-    const INPUT_VALUE sign = FLOATS ? (INPUT_VALUE)1 << (INPUT_BITS - 1) : 0;
+    const uint sign = FLOATS ? (uint)1 << (INPUT_BITS - 1) : 0;
     return (LoadInput(Locate(item).input) & ~sign) != 0;
 }
 

@@ -30,28 +30,15 @@
 #endif
 
 // Data types
-#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, int, (-127-1), 127
-#define UINT8 uint, 8, uint, 0, 255
-#define STORED(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits, value, lowest, highest) bits
-#define VALUE(stored, bits, value, lowest, highest) value  // the type it is computed in
-#define LOWEST(stored, bits, value, lowest, highest) lowest
-#define HIGHEST(stored, bits, value, lowest, highest) highest
+#define INT8 int, (-127-1), 127
+#define UINT8 uint, 0, 255
+#define VALUE(value, lowest, highest) value  // the type it is computed in
+#define LOWEST(value, lowest, highest) lowest
+#define HIGHEST(value, lowest, highest) highest
 #define FACT(fact, type) fact(type)
-#define INPUT_STORED FACT(STORED, INPUT_TYPE)
-#define INPUT_BITS FACT(BITS, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
-#define INPUT_SCALE_STORED FACT(STORED, INPUT_SCALE_TYPE)
-#define INPUT_ZERO_POINT_STORED FACT(STORED, INPUT_ZERO_POINT_TYPE)
-#define INPUT_ZERO_POINT_BITS FACT(BITS, INPUT_ZERO_POINT_TYPE)
 #define INPUT_ZERO_POINT_VALUE FACT(VALUE, INPUT_ZERO_POINT_TYPE)
-#define OUTPUT_SCALE_STORED FACT(STORED, OUTPUT_SCALE_TYPE)
-#define OUTPUT_ZERO_POINT_STORED FACT(STORED, OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_BITS FACT(BITS, OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
@@ -60,18 +47,18 @@
 #define RANK OUTPUT_SIZES_LENGTH
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
-typedef INPUT_STORED WindowBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef uint WindowBuffer;
+typedef uint OutputBuffer;
 #else
-typedef INPUT_STORED WindowBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef uint WindowBuffer;
+typedef uint OutputBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_SCALE_STORED> inputScaleTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<INPUT_ZERO_POINT_STORED> inputZeroPointTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(t4);
+[[vk::binding(1, 0)]] StructuredBuffer<float> inputScaleTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<uint> inputZeroPointTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<float> outputScaleTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<uint> outputZeroPointTensor : register(t4);
 [[vk::binding(5, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 
 struct Dimension
@@ -421,9 +408,9 @@ float RoundedQuotient(float x, float y)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (INPUT_VALUE)above >> (32 - 8);
 }
 INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
 
@@ -434,10 +421,9 @@ float ReadInputScale(List at)
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
-    const uint perWord = 32 / INPUT_ZERO_POINT_BITS;
-    const uint above = (uint)inputZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
-    return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)inputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (INPUT_ZERO_POINT_VALUE)above >> (32 - 8);
 }
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
@@ -452,10 +438,9 @@ float ReadOutputScale(List at)
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 {
-    const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
-    const uint above = (uint)outputZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
-    return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)outputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - 8);
 }
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
@@ -468,9 +453,9 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / 8;
+    const uint shift = offset % perWord * 8;
+    const uint mask = (1u << 8) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }

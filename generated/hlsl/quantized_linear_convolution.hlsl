@@ -33,7 +33,6 @@
 #endif
 #ifndef BIAS_PRESENT
 #define BIAS_PRESENT 0
-#define BIAS_TYPE INT32
 #define BIAS_SIZES_LENGTH 0
 #endif
 #ifndef OUTPUT_ZERO_POINT_PRESENT
@@ -43,37 +42,17 @@
 #endif
 
 // Data types
-#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, int, (-127-1), 127
-#define INT32 int, 32, int, (-2147483647-1), 2147483647
-#define UINT8 uint, 8, uint, 0, 255
-#define STORED(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits, value, lowest, highest) bits
-#define VALUE(stored, bits, value, lowest, highest) value  // the type it is computed in
-#define LOWEST(stored, bits, value, lowest, highest) lowest
-#define HIGHEST(stored, bits, value, lowest, highest) highest
+#define INT8 int, (-127-1), 127
+#define UINT8 uint, 0, 255
+#define VALUE(value, lowest, highest) value  // the type it is computed in
+#define LOWEST(value, lowest, highest) lowest
+#define HIGHEST(value, lowest, highest) highest
 #define FACT(fact, type) fact(type)
-#define INPUT_STORED FACT(STORED, INPUT_TYPE)
-#define INPUT_BITS FACT(BITS, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
-#define INPUT_SCALE_STORED FACT(STORED, INPUT_SCALE_TYPE)
-#define INPUT_ZERO_POINT_STORED FACT(STORED, INPUT_ZERO_POINT_TYPE)
-#define INPUT_ZERO_POINT_BITS FACT(BITS, INPUT_ZERO_POINT_TYPE)
 #define INPUT_ZERO_POINT_VALUE FACT(VALUE, INPUT_ZERO_POINT_TYPE)
-#define FILTER_STORED FACT(STORED, FILTER_TYPE)
-#define FILTER_BITS FACT(BITS, FILTER_TYPE)
 #define FILTER_VALUE FACT(VALUE, FILTER_TYPE)
-#define FILTER_SCALE_STORED FACT(STORED, FILTER_SCALE_TYPE)
-#define FILTER_ZERO_POINT_STORED FACT(STORED, FILTER_ZERO_POINT_TYPE)
-#define FILTER_ZERO_POINT_BITS FACT(BITS, FILTER_ZERO_POINT_TYPE)
 #define FILTER_ZERO_POINT_VALUE FACT(VALUE, FILTER_ZERO_POINT_TYPE)
-#define BIAS_STORED FACT(STORED, BIAS_TYPE)
-#define OUTPUT_SCALE_STORED FACT(STORED, OUTPUT_SCALE_TYPE)
-#define OUTPUT_ZERO_POINT_STORED FACT(STORED, OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_BITS FACT(BITS, OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
@@ -115,34 +94,34 @@
 #endif
 
 #if PASS == 1
-typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
+typedef vector<uint, WEIGHTS_VECTOR> LeftBuffer;
 #define RANK OUTPUT_SIZES_LENGTH
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
-typedef INPUT_STORED RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef uint RightBuffer;
+typedef uint OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 typedef vector<uint, (LEFT_VECTOR + 3) / 4> LeftBuffer;
 typedef vector<uint, (RIGHT_VECTOR + 3) / 4> RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef uint OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
-typedef FILTER_STORED LeftBuffer;
-typedef INPUT_STORED RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef uint LeftBuffer;
+typedef uint RightBuffer;
+typedef uint OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<RightBuffer> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_SCALE_STORED> inputScaleTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<INPUT_ZERO_POINT_STORED> inputZeroPointTensor : register(t2);
+[[vk::binding(1, 0)]] StructuredBuffer<float> inputScaleTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<uint> inputZeroPointTensor : register(t2);
 [[vk::binding(3, 0)]] StructuredBuffer<LeftBuffer> filterTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<FILTER_SCALE_STORED> filterScaleTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<FILTER_ZERO_POINT_STORED> filterZeroPointTensor : register(t5);
-[[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
-[[vk::binding(7, 0)]] StructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(t7);
-[[vk::binding(8, 0)]] StructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(t8);
+[[vk::binding(4, 0)]] StructuredBuffer<float> filterScaleTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<uint> filterZeroPointTensor : register(t5);
+[[vk::binding(6, 0)]] StructuredBuffer<int> biasTensor : register(t6);
+[[vk::binding(7, 0)]] StructuredBuffer<float> outputScaleTensor : register(t7);
+[[vk::binding(8, 0)]] StructuredBuffer<uint> outputZeroPointTensor : register(t8);
 [[vk::binding(9, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(10, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -543,9 +522,9 @@ float RoundedQuotient(float x, float y)
 
 INPUT_VALUE LoadInput(uint offset)
 {
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (INPUT_VALUE)above >> (32 - 8);
 }
 
 float ReadInputScale(List at)
@@ -555,10 +534,9 @@ float ReadInputScale(List at)
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 {
-    const uint perWord = 32 / INPUT_ZERO_POINT_BITS;
-    const uint above = (uint)inputZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * INPUT_ZERO_POINT_BITS);
-    return (INPUT_ZERO_POINT_VALUE)above >> (32 - INPUT_ZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)inputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (INPUT_ZERO_POINT_VALUE)above >> (32 - 8);
 }
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
@@ -568,9 +546,9 @@ INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 
 FILTER_VALUE LoadFilter(uint offset)
 {
-    const uint perWord = 32 / FILTER_BITS;
-    const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * FILTER_BITS);
-    return (FILTER_VALUE)above >> (32 - FILTER_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)filterTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (FILTER_VALUE)above >> (32 - 8);
 }
 
 float ReadFilterScale(List at)
@@ -580,10 +558,9 @@ float ReadFilterScale(List at)
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 {
-    const uint perWord = 32 / FILTER_ZERO_POINT_BITS;
-    const uint above = (uint)filterZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * FILTER_ZERO_POINT_BITS);
-    return (FILTER_ZERO_POINT_VALUE)above >> (32 - FILTER_ZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)filterZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (FILTER_ZERO_POINT_VALUE)above >> (32 - 8);
 }
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
@@ -603,10 +580,9 @@ float ReadOutputScale(List at)
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 {
-    const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
-    const uint above = (uint)outputZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
-    return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)outputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - 8);
 }
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
@@ -619,9 +595,9 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / 8;
+    const uint shift = offset % perWord * 8;
+    const uint mask = (1u << 8) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }

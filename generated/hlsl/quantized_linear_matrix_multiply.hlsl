@@ -36,35 +36,17 @@
 #endif
 
 // Data types
-#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u)
-#define INT8 uint, 8, int, (-127-1), 127
-#define UINT8 uint, 8, uint, 0, 255
-#define STORED(stored, bits, value, lowest, highest) stored  // what a buffer holds, where words pack narrow elements
-#define BITS(stored, bits, value, lowest, highest) bits
-#define VALUE(stored, bits, value, lowest, highest) value  // the type it is computed in
-#define LOWEST(stored, bits, value, lowest, highest) lowest
-#define HIGHEST(stored, bits, value, lowest, highest) highest
+#define INT8 int, (-127-1), 127
+#define UINT8 uint, 0, 255
+#define VALUE(value, lowest, highest) value  // the type it is computed in
+#define LOWEST(value, lowest, highest) lowest
+#define HIGHEST(value, lowest, highest) highest
 #define FACT(fact, type) fact(type)
-#define A_STORED FACT(STORED, A_TYPE)
-#define A_BITS FACT(BITS, A_TYPE)
 #define A_VALUE FACT(VALUE, A_TYPE)
-#define ASCALE_STORED FACT(STORED, ASCALE_TYPE)
-#define AZERO_POINT_STORED FACT(STORED, AZERO_POINT_TYPE)
-#define AZERO_POINT_BITS FACT(BITS, AZERO_POINT_TYPE)
 #define AZERO_POINT_VALUE FACT(VALUE, AZERO_POINT_TYPE)
-#define B_STORED FACT(STORED, B_TYPE)
-#define B_BITS FACT(BITS, B_TYPE)
 #define B_VALUE FACT(VALUE, B_TYPE)
-#define BSCALE_STORED FACT(STORED, BSCALE_TYPE)
-#define BZERO_POINT_STORED FACT(STORED, BZERO_POINT_TYPE)
-#define BZERO_POINT_BITS FACT(BITS, BZERO_POINT_TYPE)
 #define BZERO_POINT_VALUE FACT(VALUE, BZERO_POINT_TYPE)
-#define OUTPUT_SCALE_STORED FACT(STORED, OUTPUT_SCALE_TYPE)
-#define OUTPUT_ZERO_POINT_STORED FACT(STORED, OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_BITS FACT(BITS, OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
@@ -111,23 +93,23 @@
 #if PASS >= 1
 typedef vector<uint, (LEFT_VECTOR + 3) / 4> LeftBuffer;
 typedef vector<uint, (RIGHT_VECTOR + 3) / 4> RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef uint OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
-typedef A_STORED LeftBuffer;
-typedef B_STORED RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef uint LeftBuffer;
+typedef uint RightBuffer;
+typedef uint OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<ASCALE_STORED> aScaleTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<AZERO_POINT_STORED> aZeroPointTensor : register(t2);
+[[vk::binding(1, 0)]] StructuredBuffer<float> aScaleTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<uint> aZeroPointTensor : register(t2);
 [[vk::binding(3, 0)]] StructuredBuffer<RightBuffer> bTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<BSCALE_STORED> bScaleTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<BZERO_POINT_STORED> bZeroPointTensor : register(t5);
-[[vk::binding(6, 0)]] StructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(t6);
-[[vk::binding(7, 0)]] StructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(t7);
+[[vk::binding(4, 0)]] StructuredBuffer<float> bScaleTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<uint> bZeroPointTensor : register(t5);
+[[vk::binding(6, 0)]] StructuredBuffer<float> outputScaleTensor : register(t6);
+[[vk::binding(7, 0)]] StructuredBuffer<uint> outputZeroPointTensor : register(t7);
 [[vk::binding(8, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(9, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -420,9 +402,9 @@ float RoundedQuotient(float x, float y)
 
 A_VALUE LoadA(uint offset)
 {
-    const uint perWord = 32 / A_BITS;
-    const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
-    return (A_VALUE)above >> (32 - A_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)aTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (A_VALUE)above >> (32 - 8);
 }
 
 float ReadAScale(List at)
@@ -432,10 +414,9 @@ float ReadAScale(List at)
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
-    const uint perWord = 32 / AZERO_POINT_BITS;
-    const uint above = (uint)aZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
-    return (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)aZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (AZERO_POINT_VALUE)above >> (32 - 8);
 }
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
@@ -445,9 +426,9 @@ AZERO_POINT_VALUE ReadAZeroPoint(List at)
 
 B_VALUE LoadB(uint offset)
 {
-    const uint perWord = 32 / B_BITS;
-    const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
-    return (B_VALUE)above >> (32 - B_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)bTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (B_VALUE)above >> (32 - 8);
 }
 
 float ReadBScale(List at)
@@ -457,10 +438,9 @@ float ReadBScale(List at)
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
-    const uint perWord = 32 / BZERO_POINT_BITS;
-    const uint above = (uint)bZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
-    return (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)bZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (BZERO_POINT_VALUE)above >> (32 - 8);
 }
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
@@ -475,10 +455,9 @@ float ReadOutputScale(List at)
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 {
-    const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
-    const uint above = (uint)outputZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * OUTPUT_ZERO_POINT_BITS);
-    return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
+    const uint perWord = 32 / 8;
+    const uint above = (uint)outputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
+    return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - 8);
 }
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
@@ -491,9 +470,9 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / 8;
+    const uint shift = offset % perWord * 8;
+    const uint mask = (1u << 8) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }

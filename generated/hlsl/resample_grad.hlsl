@@ -24,13 +24,15 @@
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
+#define INPUT_GRADIENT_STORED INPUT_GRADIENT_TYPE
+#define OUTPUT_GRADIENT_STORED OUTPUT_GRADIENT_TYPE
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
 #endif
-typedef vector<OUTPUT_GRADIENT_TYPE, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_VECTOR> OutputBuffer;
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_TYPE> inputGradientTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputGradientTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
@@ -302,12 +304,12 @@ float ReadInputGradient(List at)
         INPUT_GRADIENT_SIZES_LENGTH)];
 }
 
-void StoreOutputGradient(uint offset, float value) { outputGradientTensor[offset] = (OUTPUT_GRADIENT_TYPE)value; }
+void StoreOutputGradient(uint offset, float value) { outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value; }
 
 void WriteOutputGradient(List at, float entry)
 {
     outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_GRADIENT_TYPE)entry;
+        (OUTPUT_GRADIENT_STORED)entry;
 }
 #if PASS < 2
 

@@ -42,14 +42,18 @@
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
-#define UINT32 uint
+#define INPUT_STORED INPUT_TYPE
+#define INPUT_GRADIENT_STORED INPUT_GRADIENT_TYPE
+#define ROI_STORED ROI_TYPE
+#define OUTPUT_GRADIENT_STORED OUTPUT_GRADIENT_TYPE
+#define OUTPUT_ROIGRADIENT_STORED OUTPUT_ROIGRADIENT_TYPE
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_TYPE> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_TYPE> inputGradientTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<ROI_TYPE> rOITensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<BATCH_INDICES_TYPE> batchIndicesTensor : register(t3);
-[[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_TYPE> outputGradientTensor : register(u0);
-[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_ROIGRADIENT_TYPE> outputROIGradientTensor : register(u1);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<uint> batchIndicesTensor : register(t3);
+[[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
+[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_ROIGRADIENT_STORED> outputROIGradientTensor : register(u1);
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> scratch : register(u2);
 
 struct Dimension
@@ -448,13 +452,13 @@ uint ReadBatchIndices(List at)
 void WriteOutputGradient(List at, float entry)
 {
     outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_GRADIENT_TYPE)entry;
+        (OUTPUT_GRADIENT_STORED)entry;
 }
 
 void WriteOutputROIGradient(List at, float entry)
 {
     outputROIGradientTensor[OffsetOf(at, outputROIGradientStrides, OUTPUT_ROIGRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_ROIGRADIENT_TYPE)entry;
+        (OUTPUT_ROIGRADIENT_STORED)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`

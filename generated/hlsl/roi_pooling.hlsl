@@ -19,10 +19,13 @@
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
+#define INPUT_STORED INPUT_TYPE
+#define ROI_STORED ROI_TYPE
+#define OUTPUT_STORED OUTPUT_TYPE
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_TYPE> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<ROI_TYPE> rOITensor : register(t1);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_TYPE> outputTensor : register(u0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 
 struct Dimension
 {
@@ -222,7 +225,7 @@ float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOI
 
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_TYPE)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 Elements Max(Elements x, Elements y)

@@ -15,11 +15,11 @@ from dmlgen.expr.definition_queries import local_names, uses_at
 from dmlgen.expr.precise_floats import DecidingPrinter
 from dmlgen.expr.printer import ATOM, PRODUCT, Spelling
 from dmlgen.names import free, pascal, snake
-from dmlgen.outputs.hlsl_definition.shader import taken_as_bits
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_planner import FunctionPrinter
 from dmlgen.outputs.python_printer import DescPrinter
 from dmlgen.outputs.python_rules import assignments_of, constants_of, used_definitions
+from dmlgen.outputs.reads import taken_as_bits
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import AlgorithmUse, Intermediate, Operator, Registry
 

@@ -71,15 +71,16 @@ def _form(
     functions: Functions,
     plans: Plans,
 ) -> FormShader:
-    role = {"output": tensor_of(registry, operator, schedule.output)}
+    moved, in_runs = moves(schedule), schedule.name == "scatter"
+    role = {"output": tensor_of(registry, operator, schedule.output, moved, in_runs)}
     for name, node in schedule.roles.items():
         if isinstance(node, ir.Tensor | ir.Tensors):
-            role[name] = tensor_of(registry, operator, node.name)
+            role[name] = tensor_of(registry, operator, node.name, moved, in_runs)
     fold = schedule.roles.get("fold")
     return FormShader(
         operator=operator.name,
         summary=operator.summary,
-        moves=moves(schedule),
+        moves=moved,
         known=hlsl_types(registry),
         role=role,
         operation="*" if isinstance(fold, ir.Reduce) and fold.kind == "product" else "+",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
+from dmlgen.outputs.hlsl_tensors import ShaderTensor, in_float16
 from dmlgen.outputs.render import Templates
 
 NUMBERS, ELEMENTS = "hlsl/functions", "hlsl/elements"  # floating-point only; also integer types
@@ -86,16 +87,20 @@ class Functions:
         return frozenset(self._exact)
 
     def closure(
-        self, calls: Calls, types: Collection[str], in_float16: str = "", of_float16: Collection[str] = ()
+        self,
+        calls: Calls,
+        types: Collection[str],
+        halves: Sequence[ShaderTensor] = (),
+        of_float16: Collection[str] = (),
     ) -> FunctionTexts:
         """Functions that are called, and all that they call. `types` are those that further elements may
         have; overloads that no call can resolve to are left out.
 
-        Where the condition `in_float16` holds, all floats are stored as float16, and elements have the types
-        `of_float16`; functions that suffice for these then replace others.
+        Where all of the tensors `halves` are float16, so are all floats that are stored, and elements have
+        the types `of_float16`; functions that suffice for these then replace others.
         """
         exact = short = self._in_order(_needed(self._exact, calls, types))
-        if in_float16:
+        if halves:
             of_short = {name: set(given).intersection(of_float16) for name, given in calls.items()}
             short = self._in_order(_needed(self._float16, of_short, of_float16))
         if not any(one.file.startswith(FLOAT16) for one in short):
@@ -108,7 +113,7 @@ class Functions:
         apart = [_texts(one for one in some if one in changed or one not in exact) for some in (short, exact)]
         chosen, others = ("\n\n".join(some) for some in apart)
         note = "// For float16, functions are only as exact as half precision can show."
-        texts.append(f"{note}\n#if {in_float16}\n{chosen}\n#else\n{others}\n#endif")
+        texts.append(f"{note}\n#if {in_float16(halves)}\n{chosen}\n#else\n{others}\n#endif")
         return FunctionTexts(tuple(texts), _are_precise(exact), _are_precise(short))
 
     def _in_order(self, kept: Collection[Overload]) -> list[Overload]:

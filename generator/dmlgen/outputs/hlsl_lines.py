@@ -8,7 +8,6 @@ function of a single statement is on one line, if it fits.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from dmlgen.outputs.hlsl_reachable import reached
 
@@ -34,49 +33,11 @@ _SINGLE = re.compile(r"^(\w.*\))\n{\n    ([^#/\n].*;)\n}$", re.MULTILINE)
 """A function of a single statement, and one that is written so."""
 _DEPTHS = {"(": 1, ")": -1, "{": 1, "}": -1, "[": 3, "]": -3}
 _COMMENT = re.compile(r" *// *")
-_WORD = re.compile(r"\w+")
-_DEFINED_VALUE = re.compile(r"^#define (\w+_VALUE) ", re.MULTILINE)
-_VALUE = re.compile(r"^#define (\w+_VALUE) (\w+)\n", re.MULTILINE)
-_FACT = re.compile(r"^#define ([A-Z]+)\((?P<facts>[a-z, ]+)\) (?P<fact>(?i:\1))(?=$|  //)", re.MULTILINE)
-_DATA_TYPE = re.compile(r"^(?P<name>#define [A-Z]+\d+ )(?P<facts>.*)$", re.MULTILINE)
 
 
 def finished(text: bytes) -> bytes:
     """The text of a shader without what it does not use, and without lines that are too long."""
-    return broken(with_facts_used(reached(with_types(text.decode()))))
-
-
-def with_types(text: str) -> str:
-    """The text with the types in place of those macros that always mean the same one."""
-    names = [one[1] for one in _DEFINED_VALUE.finditer(text)]
-    types = {one[1]: one[2] for one in _VALUE.finditer(text) if names.count(one[1]) == 1}
-    return _with_words(_VALUE.sub(lambda found: "" if found[1] in types else found[0], text), types)
-
-
-def _with_words(text: str, words: Mapping[str, str]) -> str:
-    """The text with these words in place of others in its code: its head may mean something else by them."""
-    head, empty, code = text.partition("\n\n")
-    return head + empty + _WORD.sub(lambda word: words.get(word[0], word[0]), code)
-
-
-def with_facts_used(text: str) -> str:
-    """The text with data types as lists of only those facts that it uses, or as the only one."""
-    calls = list(_FACT.finditer(text))
-    if not calls:
-        return text
-    every, used = calls[0]["facts"].split(", "), [one["fact"] for one in calls]
-
-    def data_type(found: re.Match[str]) -> str:
-        facts = dict(zip(every, found["facts"].split(", "), strict=True))
-        return found["name"] + ", ".join(facts[one] for one in used)
-
-    text = _DATA_TYPE.sub(data_type, text).replace(calls[0]["facts"], ", ".join(used))
-    if len(used) > 1:
-        return text
-    fact = used[0].upper()
-    line = re.compile(rf"^#define (?:{fact}\(|FACT\(|(\w+)_{fact} FACT\().*\n", re.MULTILINE)
-    types = {f"{one}_{fact}": f"{one}_TYPE" for one in line.findall(text)}
-    return _with_words(line.sub("", text), types)
+    return broken(reached(text.decode()))
 
 
 def broken(text: str) -> bytes:

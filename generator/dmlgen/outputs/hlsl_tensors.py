@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_names import camel, macro, plain
-from dmlgen.outputs.hlsl_types import HlslType, hlsl_type
+from dmlgen.outputs.hlsl_types import HlslType, hlsl_type, hlsl_types
 from dmlgen.registry import Operator, Registry
 
 
@@ -18,7 +18,9 @@ class ShaderTensor:
     resource; other names start with `macro` or contain `function`.
 
     `local` is the variable for an element, `types` are the data types it may have, `bits` their sizes,
-    `values` the HLSL types in which its elements are computed. `is_optional`: it may be absent.
+    `values` the HLSL types in which its elements are computed. `is_optional`: it may be absent. `known` are
+    these types in HLSL, or unsigned ones where its elements are moved as raw bits. `facts`: those of them
+    that the text has named so far, by macros.
     """
 
     member: str
@@ -31,6 +33,27 @@ class ShaderTensor:
     bits: tuple[int, ...]
     values: frozenset[str]
     is_optional: bool
+    known: tuple[HlslType, ...]
+    facts: set[str] = field(default_factory=set, compare=False)
+
+    def fact(self, name: str) -> str:
+        """A fact of its data type, a field of `HlslType`, in the text of the shader: a macro, unless all that
+        it may have agree."""
+        found = {getattr(one, name) for one in self.known}
+        if len(found) == 1:
+            return str(*found)
+        self.facts.add(name)
+        return f"{self.macro}_{name.upper()}"
+
+    @property
+    def stored(self) -> str:
+        """The type of its elements in a buffer."""
+        return self.fact("stored")
+
+    @property
+    def value(self) -> str:
+        """The type in which they are computed."""
+        return self.fact("value")
 
     @property
     def is_packed(self) -> bool:
@@ -40,7 +63,9 @@ class ShaderTensor:
     @property
     def usual_type(self) -> str:
         """A data type that it may have, on every device if there is one; absent tensors have it."""
-        return min(self.types, key=lambda name: (name.endswith("64"), name == "FLOAT64"))
+        return min(
+            (one.name for one in self.known), key=lambda name: (name.endswith("64"), name == "FLOAT64")
+        )
 
     @property
     def has_wide_values(self) -> bool:
@@ -63,19 +88,31 @@ class WithTensors:
     def tensors(self) -> tuple[ShaderTensor, ...]:
         raise NotImplementedError
 
+    def facts(self, others: Collection[str] = ()) -> list[str]:
+        """The facts of data types that the text has named, and `others`, in the order of `HlslType`."""
+        named = set(others).union(*(tensor.facts for tensor in self.tensors))
+        return [one for one in HlslType._fields if one in named]
+
     def data_types(self, others: Collection[str] = ()) -> list[HlslType]:
-        """The data types of the tensors, and `others`."""
-        names = {*others, *(name for tensor in self.tensors for name in tensor.types)}
-        names |= {f"UINT{bits}" for one in self.tensors if one.member in self.moves for bits in one.bits}
+        """The data types of the tensors of which facts were named, and `others`."""
+        names = {*others, *(one.name for tensor in self.tensors if tensor.facts for one in tensor.known)}
         return [one for name, one in self.known.items() if name in names]
 
 
-def tensor_of(registry: Registry, operator: Operator, member: str) -> ShaderTensor:
-    """A tensor member as a shader names it."""
+_RUNS = (16, 32, 64, 128)
+"""Bits of runs of elements that are moved as one."""
+
+
+def tensor_of(
+    registry: Registry, operator: Operator, member: str, moves: Collection[str], in_runs: bool = False
+) -> ShaderTensor:
+    """A tensor member as a shader names it; those of `moves` are moved as raw bits, perhaps in runs."""
     node = ir.Tensor.of(member)
     types, described = _types(operator, node.name), operator.member[node.name]
     entries = [registry.data_type[name] for name in types]
-    short = plain(member)
+    short, known = plain(member), hlsl_types(registry)
+    bits = sorted({one.bits for one in entries})
+    moved = sorted({*bits, *_RUNS}) if in_runs else bits
     return ShaderTensor(
         member=member,
         node=node,
@@ -84,9 +121,10 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> ShaderTens
         macro=macro(short),
         function=short,
         types=types,
-        bits=tuple(sorted({entry.bits for entry in entries})),
+        bits=tuple(bits),
         values=frozenset(hlsl_type(entry).value for entry in entries),
         is_optional=described.optional or member != node.name,  # by number, an array may have fewer
+        known=tuple(known[one] for one in ([f"UINT{n}" for n in moved] if member in moves else types)),
     )
 
 
@@ -97,15 +135,20 @@ def _types(operator: Operator, tensor: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*widest, *(name for row in rows for name in row.types))))
 
 
+def only_halves(tensors: Sequence[ShaderTensor]) -> Sequence[ShaderTensor]:
+    """These tensors, if all of them may be float16."""
+    return tensors if all("FLOAT16" in one.types for one in tensors) else ()
+
+
 def in_float16(tensors: Iterable[ShaderTensor]) -> str:
     """The condition under which these are float16, so that functions need only be as exact."""
-    return " && ".join(f"{tensor.macro}_SIGNIFICAND == 11" for tensor in tensors)
+    return " && ".join(f"{tensor.fact('significand')} == 11" for tensor in tensors)
 
 
 def in_double(outputs: Iterable[ShaderTensor]) -> str:
     """The condition under which floats are computed in double precision: an output is FLOAT64. "" if none may
     be."""
-    return " || ".join(f"{one.macro}_SIGNIFICAND == 53" for one in outputs if "double" in one.values)
+    return " || ".join(f"{one.fact('significand')} == 53" for one in outputs if "double" in one.values)
 
 
 def value_types(tensors: Iterable[ShaderTensor]) -> set[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from dmlgen.catalog import ALGORITHMS
 from dmlgen.expr import ir
+from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
-from dmlgen.registry import AlgorithmUse, Operator
+from dmlgen.registry import AlgorithmUse, Operator, OutputDefinitions
+from dmlgen.schedules.elementwise import Elementwise
+from dmlgen.schedules.schedule import FastForm
 
 
 def loads(expressions: Iterable[ir.Expr]) -> list[ir.Load]:
@@ -91,3 +94,23 @@ def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
             yield from _deciding(otherwise)
         case ir.Load(coordinate=coordinate):
             yield coordinate
+
+
+def moved_as_bits(
+    operator: Operator, defines: OutputDefinitions, forms: Collection[FastForm]
+) -> tuple[str, ...]:
+    """The tensors whose elements a shader treats as raw bits: all if it only copies them."""
+    (output, value), *others = defines.outputs.items()
+    for one in forms:
+        if isinstance(one, Elementwise):
+            forms, value = (), one.value
+    is_whole = not (forms or others or defines.tensors)
+    return (is_whole and copied(output, value)) or taken_as_bits(operator, defines)
+
+
+def taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, ...]:
+    """The tensors whose elements a definition treats as raw bits."""
+    of_bits = tensors_of_bits([*(one.value for one in defines.tensors), *defines.outputs.values()])
+    inputs = [name for name in tensors_read(operator, defines.whole) if name in of_bits]
+    outputs = [name for name, value in defines.outputs.items() if is_made_of_bits(value)]
+    return (*inputs, *outputs)

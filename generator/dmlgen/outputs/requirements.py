@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.shader import moved_as_bits
-from dmlgen.outputs.reads import moves, tensors_read, widened
+from dmlgen.outputs.reads import moved_as_bits, moves, tensors_read, widened
 from dmlgen.registry import EnumEntry, Operator, Registry
 from dmlgen.schedules import form_of, forms_of, schedule_of
 from dmlgen.schedules.elementwise import Elementwise

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.tensors import Kept
-from dmlgen.outputs.hlsl_tensors import ShaderTensor
+from dmlgen.outputs.hlsl_tensors import ShaderTensor, in_float16
 from dmlgen.plans.params import Declaration
 
 NONE = -1
@@ -37,8 +37,8 @@ class FormPass:
     `kernel`, `main` and, before the entry point, `attributes`. They print what is `shown`. `scratch` is the
     type that they give the entries of that buffer, if these are not words, and `word` the text of a word at a
     place, if entries may be vectors in any pass. `zeros` are the macros that are 0 in passes whose planner
-    does not define them; `in_float16` is the condition under which everything loaded and stored is float16,
-    if there is one.
+    does not define them; everything loaded and stored is float16 if all of the
+    tensors `halves` are.
     """
 
     number: int
@@ -56,7 +56,7 @@ class FormPass:
     word: str = ""
     zeros: tuple[str, ...] = ()
     scratch: str = ""
-    in_float16: str = ""
+    halves: Sequence[ShaderTensor] = ()
     before: tuple[FormPass, ...] = ()
     comparison: str = "=="
 
@@ -72,6 +72,11 @@ class FormPass:
     def apart(self) -> tuple[FormPass, ...]:
         """Those of them that have their own constants rather than the definition's."""
         return tuple(one for one in self.whole if one.params != FormPass.params)
+
+    @property
+    def in_float16(self) -> str:
+        """The preprocessor condition for float16."""
+        return in_float16(self.halves)
 
     @property
     def here(self) -> str:

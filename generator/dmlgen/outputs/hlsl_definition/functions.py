@@ -11,12 +11,11 @@ from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import Bits, Widths
 from dmlgen.names import free
 from dmlgen.outputs.hlsl_definition.constants import is_constant
-from dmlgen.outputs.hlsl_names import local, macro, pascal, plain
+from dmlgen.outputs.hlsl_names import local, pascal
 from dmlgen.outputs.statements import NumberPrinter, enclosed
 
-REAL = "REAL_VALUE"
 VECTOR = "Elements"
-"""The types of a float, and of those of several elements at once."""
+"""The type of the floats of several elements at once."""
 
 
 class FunctionPrinter(DecidingPrinter, NumberPrinter):
@@ -74,14 +73,21 @@ class FunctionPrinter(DecidingPrinter, NumberPrinter):
             loads = (part for part in walk_through(node) if isinstance(part, ir.Load))
             if any(load.tensor.name == self.vectorized for load in loads):
                 return VECTOR
-        return type_name(node.type, self._is_wide(node))
+        return self.type_name(node.type, self._is_wide(node))
+
+    def type_name(self, type_: ir.Type, wide: bool = False) -> str:
+        """The HLSL type of values; `wide` integers need more than 32 bits."""
+        if type_ == ir.INT and wide:
+            return "int64_t"
+        return {"bool": "bool", "ints": "List", "floats": "List"}.get(type_.kind, "int")
 
     def _define(
-        self, key: object, word: str, type_: str, parameters: list[str], body: Callable[[], list[str]]
+        self, key: object, word: str, node: ir.Expr, parameters: list[str], body: Callable[[], list[str]]
     ) -> str:
-        """The name of a function, which is printed when it is first asked for. Of several with the same word,
-        it has the subject, too."""
+        """The name of the function of a value, which is printed when it is first asked for. Of several with
+        the same word, it has the subject, too."""
         if key not in self._names:
+            type_ = self.type_of(node)
             known = (self._taken, self._names.values())
             name = pascal(word)
             if free(name, *known) != name and not name.startswith(self.subject):
@@ -90,7 +96,7 @@ class FunctionPrinter(DecidingPrinter, NumberPrinter):
             before, self._lists = self._lists, {}
             lines = "\n".join(f"    {line}" for line in body())
             self._lists = before
-            precise = "precise " if self._single and type_ in (REAL, VECTOR) else ""
+            precise = "precise " if self._single and node.type == ir.FLOAT else ""
             head = f"{precise}{type_} {self._names[key]}({', '.join(parameters)})"
             self.texts.append(f"{head}\n{{\n{lines}\n}}")
         return self._names[key]
@@ -117,11 +123,10 @@ class FunctionPrinter(DecidingPrinter, NumberPrinter):
         before = self._locals, self._single
         self._locals, self._single = inner, single
         parameters = [f"{self.type_of(one)} {local(one.name)}" for one in function.parameters]
-        type_ = self.type_of(body)
         name = self._define(
             (function, single, frozenset(inner.items())),
             function.name,
-            type_,
+            body,
             [*(["List at"] if places else []), *parameters],
             lambda: self._function(function),
         )
@@ -142,7 +147,7 @@ class FunctionPrinter(DecidingPrinter, NumberPrinter):
         parameters = [f"{self.type_of(one)} {local(name)}" for name, one in outer.items()]
         of_elements = frozenset((name, self._locals[name]) for name in outer if name in self._locals)
         word = self.subject + word
-        name = self._define((node, self._single, of_elements), word, self.type_of(node), parameters, body)
+        name = self._define((node, self._single, of_elements), word, node, parameters, body)
         return f"{name}({', '.join(map(local, outer))})"
 
     def _assigned(self, node: ir.Expr, assign: Callable[[ir.Expr], str]) -> list[str]:
@@ -159,16 +164,6 @@ class FunctionPrinter(DecidingPrinter, NumberPrinter):
             test, then = self.deciding(node.test), self._returned(node.then)
             return [f"if ({test})", *enclosed(then), *self._returned(node.otherwise)]
         return [f"return {self.print(node)};"]
-
-
-def type_name(type_: ir.Type, wide: bool = False) -> str:
-    """The HLSL type of values; `wide` integers need more than 32 bits."""
-    if type_.kind == "element":
-        assert type_.name is not None
-        return f"{macro(plain(type_.name))}_VALUE"
-    if type_ == ir.INT and wide:
-        return "int64_t"
-    return {"bool": "bool", "float": REAL, "ints": "List", "floats": "List"}.get(type_.kind, "int")
 
 
 def either(lines: list[str]) -> list[str]:

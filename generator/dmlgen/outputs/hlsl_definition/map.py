@@ -5,7 +5,7 @@ from __future__ import annotations
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_tensors import in_float16
+from dmlgen.outputs.hlsl_tensors import only_halves
 from dmlgen.outputs.reads import widened
 from dmlgen.plans.params import Declaration
 from dmlgen.schedules.access import loads_of
@@ -53,11 +53,9 @@ def map_pass(printer: ShaderPrinter, form: Elementwise, number: int) -> FormPass
             "strides": [Declaration("uint", f"{one.local}Stride") for one in (*inputs, output)],
             **({} if form.is_gathered else {"lookups": ()}),
         },
-        in_float16=in_float16((*inputs, output))
-        if all("FLOAT16" in one.types for one in (*inputs, output))
-        else "",
+        halves=only_halves((*inputs, output)),
         shown={
-            "inputs": {one: types.get(one.member, f"{one.macro}_VALUE") for one in inputs},
+            "inputs": {one: types.get(one.member, one.value) for one in inputs},
             "output": output,
             "value": value,
             "read": [*packed, *numbers],

@@ -15,9 +15,10 @@ from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_constants import ShaderConstant
 from dmlgen.outputs.hlsl_definition.constants import axes_in, bounds_of_lists, is_constant, truths_of
-from dmlgen.outputs.hlsl_definition.functions import REAL, is_function, type_name
+from dmlgen.outputs.hlsl_definition.functions import is_function
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_names import local
+from dmlgen.outputs.reads import moved_as_bits
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.contraction import Contraction
@@ -42,10 +43,11 @@ class ShaderPrinter(LoopPrinter):
         self, registry: Registry, operator: Operator, forms: Sequence[FastForm], taken: frozenset[str]
     ) -> None:
         """`forms` are those that replace passes; `taken` are names that functions must not have."""
-        super().__init__(registry, operator, taken)
-        self.forms = forms
         defines = operator.defines
         assert defines is not None
+        gathers = any(isinstance(one, Elementwise) and one.is_gathered for one in forms)
+        super().__init__(registry, operator, moved_as_bits(operator, defines, forms), gathers, taken)
+        self.forms = forms
         self.fused = ""
         whole, one = tuple(defines.whole), self.form(Elementwise)
         if one is not None:
@@ -75,7 +77,7 @@ class ShaderPrinter(LoopPrinter):
                 entry == name and node.type != ir.FLOAT
             ):
                 return self._in_value_type(number, name)
-        type_ = f"{self.tensors[name].macro}_VALUE"
+        type_ = self.tensors[name].value
         if node.type == ir.FLOAT and self.tensors[name].values == {"float"}:
             return self._in(node, False)
         if node.type == ir.FLOAT:
@@ -103,7 +105,7 @@ class ShaderPrinter(LoopPrinter):
         if constant.kind in ("ints", "floats"):
             return _whole_list(constant), ATOM
         if constant.kind == "element":
-            return self.call_of("Unpack", self.values(node), name, f"({type_name(node.type)})0"), ATOM
+            return self.call_of("Unpack", self.values(node), name, f"({self.type_name(node.type)})0"), ATOM
         if node.type == ir.BOOL:
             return f"{name} != 0", COMPARISON
         return name if constant.kind == "int" else self._of_float(name), ATOM
@@ -112,7 +114,7 @@ class ShaderPrinter(LoopPrinter):
         if isinstance(value, int):
             return super().number(value)
         exact = array("f", [value])[0] == value
-        return self._of_float(f"{value!r}f") if exact else f"({REAL}){value!r}L"
+        return self._of_float(f"{value!r}f") if exact else f"({self.real}){value!r}L"
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         match node:
@@ -241,10 +243,10 @@ class ShaderPrinter(LoopPrinter):
                 return self.applied("Saturate", x)
         match name:
             case "element" if isinstance(arguments[0], ir.Number):
-                return f"({type_name(node.type)}){self.print(arguments[0], ATOM)}"
+                return f"({self.type_name(node.type)}){self.print(arguments[0], ATOM)}"
             case "element":
-                text = self.print(arguments[0])
-                return self.call_of("Convert", self.values(arguments[0]), text, f"({type_name(node.type)})0")
+                text, none = self.print(arguments[0]), f"({self.type_name(node.type)})0"
+                return self.call_of("Convert", self.values(arguments[0]), text, none)
             case "normalize_index":
                 index, count = arguments  # an element in its own type, which may be 64-bit and unsigned
                 if isinstance(index, ir.Load):
@@ -264,11 +266,11 @@ class ShaderPrinter(LoopPrinter):
                 self.held[target.name] = None
                 tensor = self.tensors[target.name]  # it may have more dimensions than the result
                 place = f"Align(at, {tensor.macro}_SIZES_LENGTH, 0)"
-                return f"({type_name(node.type)})Read{tensor.function}({place})"
+                return f"({self.type_name(node.type)})Read{tensor.function}({place})"
             case "float":
                 decides = arguments[0].type != ir.FLOAT
                 value = self._whole(arguments[0]) if decides else self.print(arguments[0])
-                return self.call_of("Convert", self.values(arguments[0]), value, f"({REAL})0")
+                return self.call_of("Convert", self.values(arguments[0]), value, f"({self.real})0")
             case "int":
                 return self.call_of("ToInteger", self.values(arguments[0]), self.deciding(arguments[0]))
             case "len":

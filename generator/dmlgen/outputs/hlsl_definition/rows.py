@@ -9,7 +9,7 @@ from typing import Any
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_tensors import ShaderTensor, in_float16
+from dmlgen.outputs.hlsl_tensors import ShaderTensor, only_halves
 from dmlgen.plans.params import Declaration
 from dmlgen.schedules.rows import Rows, RowValues, Total
 
@@ -92,7 +92,7 @@ def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
             "strides": [Declaration("uint", f"{one.local}Stride") for one in tensors],
         },
         scratch="State" if held else "",
-        in_float16=in_float16((*in_vectors, *small)) if "peak" in case["fields"] or not large else "",
+        halves=only_halves((*in_vectors, *small)) if "peak" in case["fields"] or not large else (),
         shown={
             "source": source,
             "read": all_read,
@@ -101,7 +101,7 @@ def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> FormPass:
             "of_row": of_row,
             "in_vectors": in_vectors,
             "tensors": (*in_vectors, *small),
-            "element": "float" if is_float else f"{source.macro}_VALUE",
+            "element": "float" if is_float else source.value,
             "cases": shown,
             "case": case,
             "term": term,

@@ -8,7 +8,6 @@ from typing import Any
 from dmlgen.expr import ir
 from dmlgen.expr.printer import PRODUCT
 from dmlgen.outputs.hlsl_definition.form import FormPass, ones_where, record
-from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.schedules.separable import RESULT, TAP, Mode, Separable
 
@@ -55,7 +54,7 @@ def _mode(
     return {
         "number": number,
         **taps,
-        "element": type_name(mode.element.type),
+        "element": printer.type_name(mode.element.type),
         "totals": {
             name: "" if term is None else printer.value(term, False, PRODUCT + 1)
             for name, term in mode.totals.items()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dmlgen.analysis.keyed import Keyed, keyed
 from dmlgen.expr import ir
-from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.printer import ATOM
 from dmlgen.outputs.hlsl_activation import ActivationText, activations_of
 from dmlgen.outputs.hlsl_definition.attention import attention_pass, lowered
@@ -26,7 +25,6 @@ from dmlgen.outputs.hlsl_functions import Functions, FunctionTexts, merged_calls
 from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_tensors import ShaderTensor, WithTensors, in_double
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
-from dmlgen.outputs.reads import copied, tensors_read
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Declaration, Params, params_of
@@ -160,12 +158,6 @@ class HlslDefinition(WithTensors):
         return own or ("uint" if self.kept else "")
 
     @property
-    def other_types(self) -> Sequence[str]:
-        """Data types of runs of elements that are moved as one."""
-        is_gather = self.form is not None and self.form.template == "map" and self.form["gathered"]
-        return ("UINT16", "UINT32", "UINT64", "UINT128") if is_gather else ()
-
-    @property
     def operands(self) -> Mapping[str, ir.Expr]:
         """The operands of faster forms' planners, by the path below `Definition`."""
         return {name: node for one in self.forms for name, node in one.given.items()}
@@ -250,14 +242,14 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     form = next(iter(ways), None)
     reals = printer.reals
     activations = activations_of(registry, operator, reals) if printer.fused else ()
-    called = merged_calls(printer.called, *(one.called for one in activations))
+    calls = merged_calls(printer.called, *(one.called for one in activations))
     types = {"float", "int", "int64_t"}.union(*(one.values for one in printer.tensors.values()))
-    short = "" if form is None else form.in_float16
+    halves = () if form is None else form.halves
     of_short = types if printer.form(Elementwise) is None else {"float"}
     return HlslDefinition(
         operator=operator.name,
         summary=operator.summary,
-        moves=moved_as_bits(operator, defines, forms),
+        moves=printer.moves,
         known=hlsl_types(registry),
         printer=printer,
         passes=tuple(passes),
@@ -265,7 +257,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         epilogue=epilogue,
         activations=activations,
         precise_kinds=0 if functions is None else _precise_kinds(activations, functions, reals),
-        functions=FunctionTexts() if functions is None else functions.closure(called, types, short, of_short),
+        functions=FunctionTexts() if functions is None else functions.closure(calls, types, halves, of_short),
     )
 
 
@@ -308,26 +300,6 @@ def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.
             where = ir.Call("in_bounds", (inner, ir.Field(tensor, "Sizes", ir.INTS)), ir.BOOL)
             return array, where, ir.Load(tensor, inner, value.type)
     return (name if operator.member[name].count else ""), None, value
-
-
-def moved_as_bits(
-    operator: Operator, defines: OutputDefinitions, forms: Collection[FastForm]
-) -> tuple[str, ...]:
-    """The tensors whose elements a shader treats as raw bits: all if it only copies them."""
-    (output, value), *others = defines.outputs.items()
-    for one in forms:
-        if isinstance(one, Elementwise):
-            forms, value = (), one.value
-    is_whole = not (forms or others or defines.tensors)
-    return (is_whole and copied(output, value)) or taken_as_bits(operator, defines)
-
-
-def taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, ...]:
-    """The tensors whose elements a definition treats as raw bits."""
-    of_bits = tensors_of_bits([*(one.value for one in defines.tensors), *defines.outputs.values()])
-    inputs = [name for name in tensors_read(operator, defines.whole) if name in of_bits]
-    outputs = [name for name, value in defines.outputs.items() if is_made_of_bits(value)]
-    return (*inputs, *outputs)
 
 
 def _pass(printer: ShaderPrinter, operator: Operator, number: int, tensors: list[Intermediate]) -> Pass:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_definition.form import FormPass, record
-from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import ShaderTensor
 from dmlgen.schedules.contraction import Contraction
@@ -28,7 +27,7 @@ def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> FormP
         {f"window.{name}": node for name, node in sliding.window.items()},
         type=type_,
         start=start,
-        element=type_name(sliding.element.type),
+        element=printer.type_name(sliding.element.type),
         term=term,
         turn=turn,
         value=printer.stored(sliding.output, sliding.value),

@@ -23,7 +23,7 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
     tensors, kept = [one.member for one in shader.tensors], [one.member for one in shader.kept]
     known: dict[str, Any] = {
         "kept": [
-            {"macro": one.macro, "is_real": one.type == "REAL_VALUE", "is_wide": one.type == "int64_t"}
+            {"macro": one.macro, "is_real": one.kind == "Real", "is_wide": one.kind == "Long"}
             for one in shader.kept
         ],
         "passes": list(_passes(shader)),

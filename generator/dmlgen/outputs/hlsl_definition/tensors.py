@@ -12,7 +12,7 @@ from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import COUNT, Widths
 from dmlgen.outputs.hlsl_constants import Constants
 from dmlgen.outputs.hlsl_definition.constants import is_constant
-from dmlgen.outputs.hlsl_definition.functions import REAL, VECTOR, FunctionPrinter, type_name
+from dmlgen.outputs.hlsl_definition.functions import VECTOR, FunctionPrinter
 from dmlgen.outputs.hlsl_names import HELPERS, WORDS, local, macro
 from dmlgen.outputs.hlsl_tensors import tensor_of
 from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions, Registry, Stage
@@ -20,12 +20,14 @@ from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions
 
 @dataclass(frozen=True)
 class Kept:
-    """An intermediate tensor: its name as a variable, and the type of its entries."""
+    """An intermediate tensor: its name as a variable, the type of its entries, and the kind of these, after
+    which functions that load and store them are named: Real, Long, Bool or Int."""
 
     member: str
     name: str
     function: str
     type: str
+    kind: str
 
     @property
     def macro(self) -> str:
@@ -39,21 +41,33 @@ class TensorPrinter(FunctionPrinter):
     Shaders number `inputs`, then `outputs`.
     """
 
-    def __init__(self, registry: Registry, operator: Operator, taken: frozenset[str]) -> None:
-        """`taken` are names that functions must not have."""
+    def __init__(
+        self,
+        registry: Registry,
+        operator: Operator,
+        moves: tuple[str, ...],
+        in_runs: bool,
+        taken: frozenset[str],
+    ) -> None:
+        """`moves` are the tensors that are treated as raw bits, perhaps of runs of elements; functions must
+        not have the names `taken`."""
         defines = operator.defines
         assert defines is not None
-        self.tensors = {name: tensor_of(registry, operator, name) for name in _buffers(operator, defines)}
+        self.moves = moves
+        self.tensors = {
+            name: tensor_of(registry, operator, name, moves, in_runs) for name in _buffers(operator, defines)
+        }
         inputs = {member.name for member in operator.inputs}
         self.inputs = tuple(one for one in self.tensors.values() if one.node.name in inputs)
         self.outputs = tuple(self.tensors[name] for name in defines.outputs)
         self.reals = {"float"}.union(*({"double"} & one.values for one in self.outputs))
         """The types that floats may be computed in."""
+        self.names_real = False
         self.bounds = Valid(registry, operator, Stage.VALUES)
         self.held: dict[str, None] = {}
         self.quantized: set[str] = set()
         widths = self._widths(registry, defines)
-        self.kept = {tensor.name: _kept(tensor, widths) for tensor in defines.tensors}
+        self.kept = {tensor.name: self._kept(tensor, widths) for tensor in defines.tensors}
         names = {*WORDS, *(local(name) for name in local_names(defines.whole))}
         names |= {kept.name + what for kept in self.kept.values() for what in ("Sizes", "First")}
         self.constants = Constants(self.tensors.values(), names)
@@ -77,6 +91,12 @@ class TensorPrinter(FunctionPrinter):
                 bits[tensor.name] = max(bits[tensor.name], Widths(before).bits(tensor.value, {}))
         return Widths(bits)
 
+    def _kept(self, tensor: Intermediate, widths: Widths) -> Kept:
+        entry = ir.Entry(tensor.name, ir.ListOf(()), tensor.type)
+        type_ = self.type_name(tensor.type, widths.is_wide(entry, {}))
+        kind = "Real" if tensor.type == ir.FLOAT else {"int64_t": "Long"}.get(type_, type_.capitalize())
+        return Kept(tensor.name, f"kept{tensor.name}", f"Kept{tensor.name}", type_, kind)
+
     def field(self, node: ir.Field) -> str:
         assert node.name == "DimensionCount", "other fields are constants"
         return f"{self.tensors[node.tensor.name].macro}_SIZES_LENGTH"
@@ -95,12 +115,27 @@ class TensorPrinter(FunctionPrinter):
             values = self.tensors[node.tensor.entry].values
             return self.call_of("Integer", values, text)
         type_ = self.type_of(node)
-        known = {"float" if type_ == REAL and len(self.reals) == 1 else type_}
-        return text if known == self.tensors[node.tensor.entry].values else f"({type_}){text}"
+        return text if self.tensors[node.tensor.entry].values == {type_} else f"({type_}){text}"
+
+    @property
+    def real(self) -> str:
+        """The type that floats are computed in, by a macro if the text has to name one."""
+        if len(self.reals) == 1:
+            return "float"
+        self.names_real = True
+        return "REAL_VALUE"
+
+    def type_name(self, type_: ir.Type, wide: bool = False) -> str:
+        if type_ == ir.FLOAT:
+            return self.real
+        if type_.kind == "element":
+            assert type_.name is not None
+            return self.tensors[type_.name].value
+        return super().type_name(type_, wide)
 
     def _of_float(self, text: str) -> str:
         """A float in the type that floats are computed in."""
-        return text if len(self.reals) == 1 else f"({REAL}){text}"
+        return text if len(self.reals) == 1 else f"({self.real}){text}"
 
     def _element(self, node: ir.Load) -> str:
         """An element in the type in which its tensor's elements are computed."""
@@ -122,29 +157,28 @@ class TensorPrinter(FunctionPrinter):
             self.use("Convert", self.reals)
             return f"({self.type_of(node)})Quantize{tensor.function}({self.deciding(value)})"
         if node.type == ir.FLOAT:  # rounded as the element of the tensor that it becomes
-            return f"({REAL})({tensor.macro}_STORED){self._rounded_once(value, target.entry)}"
+            return f"({self.real})({tensor.stored}){self._rounded_once(value, target.entry)}"
         number = self._in_value_type(value, target.entry)
-        text = self.call_of("LowBits", tensor.values, number, f"{tensor.macro}_BITS")
+        text = self.call_of("LowBits", tensor.values, number, tensor.fact("bits"))
         return text if node.type.kind == "element" else f"({self.type_of(node)}){text}"
 
     def _rounded_once(self, node: ir.Expr, name: str) -> str:
         """A float that becomes an element of a tensor: two casts would round a double twice."""
         if "double" not in self.reals:
             return self.print(node, ATOM)
-        significand = f"{self.tensors[name].macro}_SIGNIFICAND"
+        significand = self.tensors[name].fact("significand")
         return self.call_of("RoundingOnce", self.values(node), self.print(node), significand)
 
     def _in_value_type(self, node: ir.Expr, name: str) -> str:
         """A number in the type in which a tensor's elements are computed; it may have bits that those
         lack."""
         tensor = self.tensors[name]
-        macro = tensor.macro
         if node.type == ir.INT and not {"float", "double"} & tensor.values:
-            return f"({macro}_VALUE){self.deciding(node, ATOM)}"
+            return f"({tensor.value}){self.deciding(node, ATOM)}"
         text = self._whole(node)
         if node.type.kind == "element" and "double" in self.values(node):  # which may be stored as float16
-            text = self.call_of("RoundingOnce", self.values(node), text, f"{macro}_SIGNIFICAND")
-        return self.call_of("Convert", self.values(node), text, f"({macro}_VALUE)0")
+            text = self.call_of("RoundingOnce", self.values(node), text, tensor.fact("significand"))
+        return self.call_of("Convert", self.values(node), text, f"({tensor.value})0")
 
     def _whole(self, node: ir.Expr) -> str:
         """An integer as an argument of a function with overloads for other types."""
@@ -172,16 +206,16 @@ class TensorPrinter(FunctionPrinter):
         if node.type == ir.FLOAT:
             return self._infinity(end)
         tensor = self.tensors[target.entry]
-        text = f"{tensor.macro}_{'LOWEST' if end == 'min_value' else 'HIGHEST'}"
+        text = tensor.fact("lowest" if end == "min_value" else "highest")
         if node.type == ir.INT and "UINT64" in tensor.types:
-            return self.call_of("Integer", tensor.values, f"({tensor.macro}_VALUE){text}")
+            return self.call_of("Integer", tensor.values, f"({tensor.value}){text}")
         return f"({self.type_of(node)}){text}"
 
     def values(self, node: ir.Expr) -> Collection[str]:
         if node.type.kind == "element":
             assert node.type.name is not None
             return self.tensors[node.type.name].values
-        return self.reals if node.type == ir.FLOAT else {type_name(node.type, self._is_wide(node))}
+        return self.reals if node.type == ir.FLOAT else {self.type_name(node.type, self._is_wide(node))}
 
     def _infinity(self, end: str) -> str:
         bits = "0x7f800000u" if end == "max_value" else "0xff800000u"
@@ -204,9 +238,3 @@ def _buffers(operator: Operator, defines: OutputDefinitions) -> Iterator[str]:
 def _bits(type_: EnumEntry) -> int:
     """The bits of a data type's integers, including a sign."""
     return type_.bits + (type_.kind == "unsigned")
-
-
-def _kept(tensor: Intermediate, widths: Widths) -> Kept:
-    entry = ir.Entry(tensor.name, ir.ListOf(()), tensor.type)
-    text = type_name(tensor.type, widths.is_wide(entry, {}))
-    return Kept(tensor.name, f"kept{tensor.name}", f"Kept{tensor.name}", text)
