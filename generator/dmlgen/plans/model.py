@@ -43,11 +43,12 @@ class ListOf:
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a record, with its comment in shaders. Defaults are only for what calls planners."""
+    """A field of a record, with its comment in shaders; `default` is its number where a record is absent."""
 
     name: str
     type: Type
     comment: str
+    default: int
 
 
 @dataclass(frozen=True)
@@ -203,13 +204,13 @@ class Plans:
     def _fields(self, module: Module, body: list[ast.stmt]) -> Iterator[Field]:
         for place, node in enumerate(body):
             match node:
-                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
-                    following = body[place + 1] if place + 1 < len(body) else None
-                    match following:
-                        case ast.Expr(value=ast.Constant(value=str(comment))):
-                            yield Field(name, self.type(module, annotation), comment)
-                        case _:
-                            yield Field(name, self.type(module, annotation), "")
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
+                    default = _number(module, value) if isinstance(value, ast.Name | ast.Constant) else 0
+                    comment = ""
+                    match body[place + 1 : place + 2]:
+                        case [ast.Expr(value=ast.Constant(value=str(comment)))]:
+                            pass
+                    yield Field(name, self.type(module, annotation), comment, default)
                 case ast.Expr():
                     pass
                 case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .definition_types import Definition, DefinitionShader
 from .loops import Activations, CommonConstants, Lists, Words, padded, reciprocal_of
-from .operands import NO_MEMBER, NONE, Eight, Sizes, Tensors
+from .operands import NO_MEMBER, Eight, Sizes, Tensors
 from .planning import Planning
 from .reasons import Reason
 from .tensors import bind, define_tensor
@@ -66,19 +66,15 @@ def define_tensors(out: Planning, tensors: Tensors, shader: DefinitionShader) ->
 def define_numbers(out: Planning, op: Definition, shader: DefinitionShader, are_shared: bool) -> None:
     """Defines the numbers of dimensions and of list entries, and bounds: those that a contraction shares with
     the definition's own passes, or the others."""
-    shared, has_shared = shader.contraction, shader.contraction.number != NONE
+    shared, has_ranks = shader.contraction, len(shader.passes) > 0
     for place, tensor in enumerate(op.tensors):
-        if (
-            len(shader.passes) > 0
-            and tensor.is_present
-            and (has_shared and shared.ranks >> place & 1 == 1) == are_shared
-        ):
+        if has_ranks and tensor.is_present and (shared.ranks >> place & 1 == 1) == are_shared:
             out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
     for place, bound in enumerate(op.bounds):
-        if (has_shared and shared.bounds >> place & 1 == 1) == are_shared:
+        if (shared.bounds >> place & 1 == 1) == are_shared:
             out.define(f"{shader.bounds[place]}_BOUND", bound)
     for place, listed in enumerate(op.lists):
-        if (has_shared and shared.lists >> place & 1 == 1) == are_shared:
+        if (shared.lists >> place & 1 == 1) == are_shared:
             out.define(f"{shader.lists[place]}_LENGTH", len(listed))
             if shader.boxes >> place & 1 == 1:
                 out.define(f"{shader.lists[place]}_ROW", dimension_of_rows(listed))

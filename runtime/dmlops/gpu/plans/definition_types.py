@@ -127,13 +127,13 @@ class RowsPass(NamedTuple):
 
     number: int = NONE
     source: int = NONE
-    read: int = NONE
-    single: int = NONE
-    each: int = NONE
-    of_rows: int = NONE
-    words: int = NONE
-    cases: int = NONE
-    choosing: int = NONE
+    read: int = 0
+    single: int = 0
+    each: int = 0
+    of_rows: int = 0
+    words: int = 0
+    cases: int = 0
+    choosing: int = 0
 
 
 class SeparablePass(NamedTuple):
@@ -153,7 +153,7 @@ class SparseSumPass(NamedTuple):
 
     number: int = NONE
     output: int = NONE
-    tested: int = NONE
+    tested: int = 0
     axis: int = NONE
 
 
