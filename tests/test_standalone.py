@@ -290,6 +290,8 @@ void CSMain(uint i : SV_GroupIndex) { Kept(from[i]); }
         ("if (1 > 2)\n        x = 1;\n    y = 2;", "y = 2;"),
         ("if (0 != 0)\n        x = 1;\n    else\n        x = 2;", None),
         ("if (1 != 0)\n        x = 1;", None),
+        ("if (4 >> 1 & 1 && x == 2)  // two\n        x = 1;\n    y = 2;", "y = 2;"),
+        ("if (4 >> 2 & 1 && x == 2)  // two\n        x = 1;", "if (x == 2)  // two\n        x = 1;"),
     ],
 )
 def test_what_is_constant_is_folded(text: str, expected: str | None) -> None:

@@ -498,75 +498,41 @@ float Activate(float input, int number)
 {
     const int4 activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
     const float parameter0 = asfloat(activation.y), parameter1 = asfloat(activation.z);
-#if ACTIVATION_KINDS >> 0 & 1
-    if (activation.x == 35)  // ACTIVATION_ELU: Alpha
+    if (ACTIVATION_KINDS >> 0 & 1 && activation.x == 35)  // ACTIVATION_ELU: Alpha
         return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(input);
-#endif
-#if ACTIVATION_KINDS >> 1 & 1
-    if (activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
+    if (ACTIVATION_KINDS >> 1 & 1 && activation.x == 37)  // ACTIVATION_HARD_SIGMOID: Alpha, Beta
         return Saturate(parameter0 * input + parameter1);
-#endif
-#if ACTIVATION_KINDS >> 2 & 1
-    if (activation.x == 38)  // ACTIVATION_IDENTITY
+    if (ACTIVATION_KINDS >> 2 & 1 && activation.x == 38)  // ACTIVATION_IDENTITY
         return input;
-#endif
-#if ACTIVATION_KINDS >> 3 & 1
-    if (activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
+    if (ACTIVATION_KINDS >> 3 & 1 && activation.x == 39)  // ACTIVATION_LEAKY_RELU: Alpha
         return LessOrEqual(0.0f, input) ? input : parameter0 * input;
-#endif
-#if ACTIVATION_KINDS >> 4 & 1
-    if (activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
+    if (ACTIVATION_KINDS >> 4 & 1 && activation.x == 40)  // ACTIVATION_LINEAR: Alpha, Beta
         return parameter0 * input + parameter1;
-#endif
-#if ACTIVATION_KINDS >> 5 & 1
-    if (activation.x == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
+    if (ACTIVATION_KINDS >> 5 & 1 && activation.x == 43)  // ACTIVATION_PARAMETRIC_SOFTPLUS: Alpha, Beta
         return parameter0 * Softplus(parameter1 * input);
-#endif
-#if ACTIVATION_KINDS >> 6 & 1
-    if (activation.x == 44)  // ACTIVATION_RELU
+    if (ACTIVATION_KINDS >> 6 & 1 && activation.x == 44)  // ACTIVATION_RELU
         return Max(input, 0.0f);
-#endif
-#if ACTIVATION_KINDS >> 7 & 1
-    if (activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
+    if (ACTIVATION_KINDS >> 7 & 1 && activation.x == 45)  // ACTIVATION_SCALED_ELU: Alpha, Gamma
         return parameter1 * (Less(0.0f, input) ? input : parameter0 * Expm1(input));
-#endif
-#if ACTIVATION_KINDS >> 8 & 1
-    if (activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
+    if (ACTIVATION_KINDS >> 8 & 1 && activation.x == 46)  // ACTIVATION_SCALED_TANH: Alpha, Beta
         return parameter0 * Tanh(parameter1 * input);
-#endif
-#if ACTIVATION_KINDS >> 9 & 1
-    if (activation.x == 47)  // ACTIVATION_SIGMOID
+    if (ACTIVATION_KINDS >> 9 & 1 && activation.x == 47)  // ACTIVATION_SIGMOID
         return Quotient(1.0f, 1.0f + Exp(-input));
-#endif
-#if ACTIVATION_KINDS >> 10 & 1
-    if (activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
+    if (ACTIVATION_KINDS >> 10 & 1 && activation.x == 49)  // ACTIVATION_SOFTPLUS: Steepness
         return Quotient(Softplus(parameter0 * input), parameter0);
-#endif
-#if ACTIVATION_KINDS >> 11 & 1
-    if (activation.x == 50)  // ACTIVATION_SOFTSIGN
+    if (ACTIVATION_KINDS >> 11 & 1 && activation.x == 50)  // ACTIVATION_SOFTSIGN
         return IsInfinity(input) ? Sign(input) : Quotient(input, 1.0f + Abs(input));
-#endif
-#if ACTIVATION_KINDS >> 12 & 1
-    if (activation.x == 51)  // ACTIVATION_TANH
+    if (ACTIVATION_KINDS >> 12 & 1 && activation.x == 51)  // ACTIVATION_TANH
         return Tanh(input);
-#endif
-#if ACTIVATION_KINDS >> 13 & 1
-    if (activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
+    if (ACTIVATION_KINDS >> 13 & 1 && activation.x == 52)  // ACTIVATION_THRESHOLDED_RELU: Alpha
         return Less(parameter0, input) ? input : 0.0f;
-#endif
-#if ACTIVATION_KINDS >> 14 & 1
-    if (activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
+    if (ACTIVATION_KINDS >> 14 & 1 && activation.x == 90)  // ACTIVATION_SHRINK: Bias, Threshold
         return Above(input, parameter1) ? Scaled(input, 1.0f, -parameter0)
             : (Below(input, -parameter1) ? Scaled(input, 1.0f, parameter0) : 0.0f);
-#endif
-#if ACTIVATION_KINDS >> 15 & 1
-    if (activation.x == 128)  // ACTIVATION_CELU: Alpha
+    if (ACTIVATION_KINDS >> 15 & 1 && activation.x == 128)  // ACTIVATION_CELU: Alpha
         return LessOrEqual(0.0f, input) ? input : parameter0 * Expm1(Quotient(input, parameter0));
-#endif
-#if ACTIVATION_KINDS >> 16 & 1
-    if (activation.x == 157)  // ACTIVATION_GELU
+    if (ACTIVATION_KINDS >> 16 & 1 && activation.x == 157)  // ACTIVATION_GELU
         return Gelu(input);
-#endif
     return input;
 }
 

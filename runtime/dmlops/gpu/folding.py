@@ -20,8 +20,10 @@ _IN_PARENTHESES = re.compile(r"(?<=[-+*/%=<>] )\((\d+)\)")
 _BY_ONE = re.compile(r" / 1(?=[\]);,])|(?<=[\[(+\-=,] )1 \* |(?<=[\[(])1 \* ")
 _CHOICE = re.compile(rf"(?:(?<=[^=!<>]= )|(?<=, )|(?<=\())({_CONSTANT}) \? (\w+) : (\w+)(?=[;,)])")
 _NEVER = re.compile(r"(?<=[^=!<>]= )0 \? [^?:;]* : ")
+_ALSO = re.compile(rf"\bif \(({_CONSTANT}) && (?=[A-Za-z])")
 _BLOCK = re.compile(
-    rf"^( *)if \(({_CONSTANT})\)\n(?:\1\{{\n(?:\1 .*\n|\n)*?\1\}}\n|(?:\1    .*\n)*?\1    .*;\n)(?! *else)",
+    rf"^( *)if \(({_CONSTANT})(?: && .*)?\)(?:  //.*)?\n"
+    r"(?:\1\{\n(?:\1 .*\n|\n)*?\1\}\n|(?:\1    .*\n)*?\1    .*;\n)(?! *else)",
     re.MULTILINE,
 )
 _OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
@@ -43,6 +45,7 @@ def folded(text: str) -> str:
         text = _BY_ONE.sub("", _IN_PARENTHESES.sub(r"\1", text))
         text = _CHOICE.sub(lambda found: found[2] if value_of(found[1]) else found[3], text)
         text = _NEVER.sub("", text)
+        text = _ALSO.sub(lambda found: "if (" if value_of(found[1]) else found[0], text)
         text = _BLOCK.sub(lambda found: found[0] if value_of(found[2]) else "", text)
     return tidy(reached(text))
 
