@@ -17,7 +17,7 @@ compile_again = compiler.compile
 
 def code_of(folder: Path, source: str, defines: Mapping[str, int | str]) -> bytes:
     """The SPIR-V of a source with these macros, from the folder; compiled into it first if missing."""
-    key = hashlib.sha256(repr((source, sorted(defines.items()))).encode()).hexdigest()
+    key = hashlib.sha256(repr((source, compiler.arguments(defines))).encode()).hexdigest()
     file = folder / f"{key}.spv"
     if not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
