@@ -63,8 +63,8 @@ def test_a_case_breaks_its_rule_alone(case: Json, library: Library, registry: Re
     assert [one.rule for one in bindings.advice()] == case["advice"]
     found = library.judge(bindings)
     assert [[rule for rule, _, _ in one] for one in found] == [case["violations"], case["advice"]]
-    for one in registry.bindings.all:
-        assert one.rule.id not in (*case["violations"], *case["advice"]) or bindings.phase in one.phases
+    for one in registry.bindings.rules:
+        assert one.id not in (*case["violations"], *case["advice"]) or bindings.phase in one.phases
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,7 @@ def all_rules(registry: Registry) -> tuple[Rule, ...]:
     """Every rule of the registry, general ones first."""
     own = (rule for operator in registry.operators for rule in operator.rules)
     general = (*registry.operator_rules, *registry.tensor.rules, *registry.graphs.rules)
-    calls = (one.rule for one in registry.calls)
-    return (*general, *registry.bindings.rules, *calls, *own)
+    return (*general, *registry.bindings.rules, *registry.calls, *own)
 
 
 def list_identifiers(registry: Registry, path: Path, retire: Collection[str] = ()) -> None:

@@ -760,20 +760,20 @@ NO_COUNTERPARTS = Counterparts((), (), {}, (), {}, {}, (), {}, {})
 
 
 @dataclass(frozen=True)
-class EdgeRule:
-    """A rule on the two tensors of an edge, which starts at a node of type `writer`; None for any."""
+class StatedRule(Rule):
+    """A rule of graphs, bindings or calls, and the address of the page that states it, if that is its own.
 
-    rule: Rule
-    writer: Literal["operator", "constant"] | None
+    A rule on an edge can be limited to those from nodes of type `writer`, one on bindings to phases, one on a
+    range of a buffer to what it is bound as. `broken` says how an example breaks it: what stands at each path
+    instead. That of graphs is at the level `broken_at`, if not the newest, that of bindings in the first phase.
+    """
 
-
-@dataclass(frozen=True)
-class BrokenGraph:
-    """An example that breaks a rule at a feature level: the new value at each path."""
-
-    rule: Rule
-    level: FeatureLevel
-    changes: Mapping[str, object]
+    page: str | None = None
+    writer: Literal["operator", "constant"] | None = None
+    phases: tuple[Phase, ...] = ()
+    roles: tuple[BindingRole, ...] = ()
+    broken: Mapping[str, object] = field(default_factory=dict)
+    broken_at: FeatureLevel | None = None
 
 
 @dataclass(frozen=True)
@@ -787,31 +787,15 @@ class Graphs:
     page: str
     since: FeatureLevel
     constants_since: FeatureLevel
-    checks: tuple[Rule, ...]
+    checks: tuple[StatedRule, ...]
     definitions: tuple[Definition, ...]
-    edges: tuple[EdgeRule, ...]
-    inputs: tuple[Rule, ...]
+    edges: tuple[StatedRule, ...]
+    inputs: tuple[StatedRule, ...]
     example: Mapping[str, object]
-    broken: tuple[BrokenGraph, ...]
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
-        return (*self.checks, *(one.rule for one in self.edges), *self.inputs)
-
-
-@dataclass(frozen=True)
-class BindingRule:
-    """A rule of bindings, and the address of the page that states it.
-
-    It concerns these phases, and as a rule on a range these roles of ranges. `broken` says how the example of
-    the first phase breaks it: what stands at each path instead.
-    """
-
-    rule: Rule
-    page: str
-    phases: tuple[Phase, ...]
-    roles: tuple[BindingRole, ...]
-    broken: Mapping[str, object]
+    def rules(self) -> tuple[StatedRule, ...]:
+        return (*self.checks, *self.edges, *self.inputs)
 
 
 @dataclass(frozen=True)
@@ -827,17 +811,13 @@ class Bindings:
     bound_heaps: tuple[str, ...]
     owned_heaps: tuple[str, ...]
     dimensions: Mapping[str, int]
-    checks: tuple[BindingRule, ...]
-    ranges: tuple[BindingRule, ...]
+    checks: tuple[StatedRule, ...]
+    ranges: tuple[StatedRule, ...]
     examples: Mapping[Phase, Mapping[str, object]]
 
     @property
-    def all(self) -> tuple[BindingRule, ...]:
+    def rules(self) -> tuple[StatedRule, ...]:
         return (*self.checks, *self.ranges)
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        return tuple(one.rule for one in self.all)
 
 
 InterfaceName: TypeAlias = Annotated[str, Pattern(r"I[A-Z][A-Za-z0-9]*", "an interface, as in IDMLDevice")]
@@ -863,14 +843,6 @@ class Interface(Record):
 
 
 @dataclass(frozen=True)
-class CallRule:
-    """A rule on calls, which a checking device judges, and the page that states it."""
-
-    rule: Rule
-    page: str | None
-
-
-@dataclass(frozen=True)
 class Registry:
     """The complete registry. Sequences have a fixed order: levels ascending, operators by value."""
 
@@ -888,7 +860,7 @@ class Registry:
     graphs: Graphs = field(repr=False)  # DML-GRAPH-...; no operator depends on them
     bindings: Bindings = field(repr=False)  # DML-BINDING-...; no operator depends on them
     interfaces: Mapping[str, Interface]
-    calls: tuple[CallRule, ...]  # DML-CALL-...
+    calls: tuple[StatedRule, ...]  # DML-CALL-...
     operators: tuple[Operator, ...]
     errata: tuple[Erratum, ...]  # those that concern no single operator
     counterparts: Counterparts

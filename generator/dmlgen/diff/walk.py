@@ -311,8 +311,8 @@ def _identifiers(was: r.Registry, now: r.Registry) -> Iterator[Change]:
 
 
 def _general_rules(registry: r.Registry) -> list[tuple[r.Rule, ...]]:
-    owners, calls = (registry.tensor, registry.graphs, registry.bindings), registry.calls
-    return [registry.operator_rules, *(one.rules for one in owners), tuple(one.rule for one in calls)]
+    owners = (registry.tensor, registry.graphs, registry.bindings)
+    return [registry.operator_rules, *(one.rules for one in owners), registry.calls]
 
 
 def _renamed_values(was: r.Registry, now: r.Registry) -> dict[str, str]:

@@ -71,8 +71,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     lists = [longest_list(registry.tensor.rules), *(one.longest_list for one in operators)]
     pairs = c_graphs.pairs_views(registry)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
-    calls = (one.rule for one in registry.calls)
-    of_others = (*registry.graphs.rules, *registry.bindings.rules, *calls)
+    of_others = (*registry.graphs.rules, *registry.bindings.rules, *registry.calls)
     of_all = texts((*registry.operator_rules, *registry.tensor.rules, *of_others))
     context = dict(
         number_types=[
@@ -120,7 +119,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         graph_constants_since=registry.graphs.constants_since,
         graph_cycle=c_graphs.SHOWN_OF_CYCLE,
         bindings=registry.bindings,
-        binding_rules={one.rule.slug: one.rule for one in registry.bindings.checks},
+        binding_rules={rule.slug: rule for rule in registry.bindings.checks},
         binding_ranges=c_graphs.ranges_view(registry),
         hints=registry.hints,
         same_field=same_field_message(),

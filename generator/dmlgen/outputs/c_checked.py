@@ -14,7 +14,7 @@ def context(registry: Registry) -> dict[str, Any]:
     return {
         "interfaces": {one.name: guid(one.iid) for one in registry.interfaces.values()},
         "properties_slot": slot(registry, "IDMLDispatchable", "GetBindingProperties"),
-        "calls": {one.rule.slug: one.rule for one in registry.calls},
+        "calls": {rule.slug: rule for rule in registry.calls},
         "dml_levels": [level.constant for level in registry.levels],
         "execution_flags": sum(entry.value for entry in registry.enums["EXECUTION_FLAGS"].entries),
         "features": [entry.name for entry in registry.enums["FEATURE"].entries],

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from dmlgen.outputs.c_program import TENSOR
 from dmlgen.outputs.c_rules import CheckView, Code, ProgramView
-from dmlgen.registry import EdgeRule, Registry
-from dmlgen.resolve.bindings import RANGE_FIELDS
+from dmlgen.registry import Registry, StatedRule
+from dmlgen.resolve.stated_rules import RANGE_FIELDS
 
 SHOWN_OF_CYCLE = 8  # most nodes of a cycle that a message lists, as in Python
 
@@ -29,20 +29,19 @@ class PairsView:
 
 def pairs_views(registry: Registry) -> tuple[PairsView, ...]:
     """The rules on the tensors of an edge, and on those that read the same input of a graph."""
-    inputs = [EdgeRule(rule, None) for rule in registry.graphs.inputs]
     return (
         _pairs(registry, "edge", ("From", "To"), registry.graphs.edges),
-        _pairs(registry, "input", ("One", "Other"), inputs),
+        _pairs(registry, "input", ("One", "Other"), registry.graphs.inputs),
     )
 
 
-def _pairs(registry: Registry, name: str, tensors: tuple[str, str], rules: Sequence[EdgeRule]) -> PairsView:
+def _pairs(registry: Registry, name: str, tensors: tuple[str, str], rules: Sequence[StatedRule]) -> PairsView:
     code = Code(registry, None, paths={one: f"%{number}" for number, one in enumerate(tensors, 1)})
     views: list[tuple[CheckView, int, str]] = []
     for one in rules:
-        for check in one.rule.checks:
+        for check in one.checks:
             tensor, _, field = check.member.partition(".")
-            view = replace(code.check(one.rule, check), member=field)
+            view = replace(code.check(one, check), member=field)
             views.append((view, tensors.index(tensor), one.writer or "any"))
     return PairsView(name, tensors, tuple(code.programs), tuple(views), code.lists)
 
@@ -67,9 +66,6 @@ def ranges_view(registry: Registry) -> RangesView:
     number = next(one for one in registry.structs[TENSOR].members if one.name == "TotalTensorSizeInBytes")
     fields = {name: replace(number, name=name) for name in RANGE_FIELDS}
     code = Code(registry, None, fields, {"Slot": "%1"})
-    rules = [
-        (code.check(one.rule, check), one.roles)
-        for one in registry.bindings.ranges
-        for check in one.rule.checks
-    ]
+    ranges = registry.bindings.ranges
+    rules = [(code.check(one, check), one.roles) for one in ranges for check in one.checks]
     return RangesView(RANGE_FIELDS, tuple(code.programs), tuple(rules))

@@ -27,12 +27,12 @@ def _graphs(registry: Registry) -> Iterator[dict[str, Any]]:
     """Graphs, each at a level. The form is "abi" if only C structs can break the rule."""
     example = registry.graphs.example
     empty: dict[str, Any] = {"violations": [], "advice": []}
-    newest = registry.levels[-1].name
-    yield {"id": "valid", "feature_level": newest, "form": "any", **empty, "graph": example}
-    for one in registry.graphs.broken:
-        found = {"advice" if one.rule.advice else "violations": [one.rule.id]}
-        known = {"id": one.rule.slug, "feature_level": one.level.name, "form": one.rule.applies_to}
-        yield {**known, **empty, **found, "graph": _changed(example, one.changes, removes=True)}
+    yield {"id": "valid", "feature_level": registry.levels[-1].name, "form": "any", **empty, "graph": example}
+    for one in registry.graphs.rules:
+        level = (one.broken_at or registry.levels[-1]).name
+        found = {"advice" if one.advice else "violations": [one.id]}
+        known = {"id": one.slug, "feature_level": level, "form": one.applies_to}
+        yield {**known, **empty, **found, "graph": _changed(example, one.broken, removes=True)}
 
 
 def _bindings(registry: Registry) -> Iterator[dict[str, Any]]:
@@ -40,10 +40,10 @@ def _bindings(registry: Registry) -> Iterator[dict[str, Any]]:
     empty: dict[str, Any] = {"violations": [], "advice": []}
     for phase, example in examples.items():
         yield {"id": f"valid-{phase}", **empty, "bindings": example}
-    for one in registry.bindings.all:
-        found = {"advice" if one.rule.advice else "violations": [one.rule.id]}
+    for one in registry.bindings.rules:
+        found = {"advice" if one.advice else "violations": [one.id]}
         bindings = _changed(examples[one.phases[0]], one.broken, removes=False)
-        yield {"id": one.rule.slug, **empty, **found, "bindings": bindings}
+        yield {"id": one.slug, **empty, **found, "bindings": bindings}
 
 
 def _changed(example: Mapping[str, Any], changes: Mapping[str, Any], removes: bool) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from dmlgen.outputs.python_rules import (
     rule_view,
     used_definitions,
 )
-from dmlgen.registry import BindingRule, EdgeRule, Registry, Stage
+from dmlgen.registry import Registry, Stage, StatedRule
 
 _TOTAL = "TotalTensorSizeInBytes"  # in Python it can be absent, and follows from the rest then
 
@@ -45,8 +45,8 @@ def graphs_view(registry: Registry) -> GraphsView:
     graphs = registry.graphs
     printer = PythonPrinter(registry, None, Stage.VALUES)
 
-    def pairs(name: str, summary: str, tensors: tuple[str, str], rules: Sequence[EdgeRule]) -> PairsView:
-        parts = [part for one in rules for check in one.rule.checks for part in parts_of(check)]
+    def pairs(name: str, summary: str, tensors: tuple[str, str], rules: Sequence[StatedRule]) -> PairsView:
+        parts = [part for one in rules for check in one.checks for part in parts_of(check)]
         definitions = used_definitions(graphs.definitions, parts)
         read = dict.fromkeys(
             (node.tensor.name, node.name)
@@ -60,17 +60,19 @@ def graphs_view(registry: Registry) -> GraphsView:
             (python_variable(tensors[0]), python_variable(tensors[1])),
             tuple((field_local(*one), _read(*one)) for one in read),
             assignments_of(printer, definitions),
-            tuple(_placed(rule_view(one.rule, printer), one.writer) for one in rules),
+            tuple(_placed(rule_view(one, printer), one.writer) for one in rules),
         )
 
-    edges = [one for one in graphs.edges if not one.rule.advice]
-    advice = [one for one in graphs.edges if one.rule.advice]
-    inputs = [EdgeRule(rule, None) for rule in graphs.inputs]
+    edges = [one for one in graphs.edges if not one.advice]
+    advice = [one for one in graphs.edges if one.advice]
     functions = (
         pairs("check_edge", "Checks the tensors that an edge joins.", ("From", "To"), edges),
         pairs("advise_on_edge", "Advice on the tensors that an edge joins.", ("From", "To"), advice),
         pairs(
-            "check_input", "Checks two tensors that read the same input of a graph.", ("One", "Other"), inputs
+            "check_input",
+            "Checks two tensors that read the same input of a graph.",
+            ("One", "Other"),
+            graphs.inputs,
         ),
     )
     return GraphsView(functions, constants_of(printer))
@@ -113,17 +115,17 @@ class RangesView:
 def ranges_view(registry: Registry) -> RangesView:
     ranges = registry.bindings.ranges
     printer = PythonPrinter(registry, None, Stage.VALUES)
-    parts = (part for one in ranges for check in one.rule.checks for part in parts_of(check))
+    parts = (part for one in ranges for check in one.checks for part in parts_of(check))
     nodes = (node for part in parts for node in ir.walk(part))
     read = dict.fromkeys(node.name for node in nodes if isinstance(node, ir.Field))
     return RangesView(
         tuple((field_local("", name), f"slot.{field_local('', name)}") for name in read),
-        tuple(_limited(one, rule_view(one.rule, printer, of_tensor=True)) for one in ranges),
+        tuple(_limited(one, rule_view(one, printer, of_tensor=True)) for one in ranges),
         constants_of(printer),
     )
 
 
-def _limited(one: BindingRule, view: RuleView) -> RuleView:
+def _limited(one: StatedRule, view: RuleView) -> RuleView:
     """The rule for ranges of its roles."""
     roles = ", ".join(f'"{role}"' for role in one.roles)
     test = f"slot.role in ({roles})" if len(one.roles) > 1 else f"slot.role == {roles}"

@@ -114,17 +114,17 @@ def registry_value(registry: Registry) -> Json:
             "let": _let(graphs.definitions),
             "rules": [_rule(one, (), graphs.since) for one in graphs.checks],
             "edges": [
-                _facts(one, "writer", rule=_rule(one.rule, graphs.definitions, graphs.since))
+                _facts(one, "writer", rule=_rule(one, graphs.definitions, graphs.since))
                 for one in graphs.edges
             ],
             "inputs": [_rule(one, graphs.definitions, graphs.since) for one in graphs.inputs],
         },
         "bindings": {
             **_facts(bindings, "heaps bound_heaps owned_heaps dimensions"),
-            "rules": [_facts(one, "page phases roles", rule=_rule(one.rule)) for one in bindings.all],
+            "rules": [_facts(one, "page phases roles", rule=_rule(one)) for one in bindings.rules],
         },
         "interfaces": [_facts(one, "name base since iid methods") for one in registry.interfaces.values()],
-        "calls": [_facts(one, "page", rule=_rule(one.rule)) for one in registry.calls],
+        "calls": [_facts(one, "page", rule=_rule(one)) for one in registry.calls],
         "operators": operators,
         "errata": list(map(_erratum, registry.errata)),
         "counterparts": _counterparts(registry),

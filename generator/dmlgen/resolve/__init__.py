@@ -16,17 +16,19 @@ from dmlgen.diagnostics import Finding, Position, SpecError, fault
 from dmlgen.expr.define import signature
 from dmlgen.memory import Memory
 from dmlgen.registry import FeatureLevel, Operator, Registry, Rule
-from dmlgen.resolve.bindings import resolve_bindings
 from dmlgen.resolve.counterparts import FILES as INTERFACE_FILES
 from dmlgen.resolve.counterparts import resolve_counterparts
 from dmlgen.resolve.faults import Faults, check_known
 from dmlgen.resolve.general import General, levels_of
-from dmlgen.resolve.graphs import resolve_graphs
-from dmlgen.resolve.interfaces import resolve_interfaces
 from dmlgen.resolve.merge import merged
 from dmlgen.resolve.operators import erratum, resolve_operator
-from dmlgen.resolve.plain_rules import resolve_operator_rules
 from dmlgen.resolve.rules import tensor_rules
+from dmlgen.resolve.stated_rules import (
+    resolve_bindings,
+    resolve_graphs,
+    resolve_interfaces,
+    resolve_operator_rules,
+)
 from dmlgen.source import Mapping as MappingNode
 from dmlgen.source import Node, Scalar
 from dmlgen.written import FILES

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
 
 from dmlgen.diagnostics import Finding, Position, SpecError, fault, nearest
 from dmlgen.source import Scalar
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -34,6 +35,14 @@ class Faults(list[Finding]):
         with self:
             return make()
         return None
+
+    def each(self, make: Callable[[S], T], items: Iterable[S]) -> tuple[T, ...]:
+        """The results of `make` for items; errors are collected."""
+        found: list[T] = []
+        for item in items:
+            with self:
+                found.append(make(item))
+        return tuple(found)
 
     def report(self, position: Position, code: str, message: str, suggestion: str | None = None) -> None:
         """Adds an error."""

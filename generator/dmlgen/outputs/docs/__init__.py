@@ -91,7 +91,6 @@ class _Site:
     def _overviews(self) -> None:
         registry = self._registry
         general = (*registry.operator_rules, *registry.tensor.rules)
-        calls = [one.rule for one in registry.calls]
         shown = registry.operator.get(_EXAMPLE)
         cases = self._operators.cases.get(_EXAMPLE, ())
         examples = {} if shown is None else self._operators.examples.broken(shown, cases, general)
@@ -104,7 +103,7 @@ class _Site:
         own = [(one, [(rule, sentence(rule)) for rule in one.rules]) for one in order if one.rules]
         self._add(
             "rules.html", "rules", "All rules", words,
-            general=[(rule, sentence(rule)) for rule in (*general, *calls)], own=own,
+            general=[(rule, sentence(rule)) for rule in (*general, *registry.calls)], own=own,
             graphs=[(rule, sentence(rule)) for rule in registry.graphs.rules],
             bindings=[(rule, sentence(rule)) for rule in registry.bindings.rules],
         )  # fmt: skip
@@ -115,7 +114,7 @@ class _Site:
             "tensors strides sizes alignment flags TotalTensorSizeInBytes broadcast",
             operators=[rule_view(rule, (), examples) for rule in registry.operator_rules],
             tensors=[rule_view(rule, definitions, examples) for rule in registry.tensor.rules],
-            calls=[rule_view(rule, (), {}) for rule in calls],
+            calls=[rule_view(rule, (), {}) for rule in registry.calls],
             lets=lets_of(definitions),
         )
         definitions = registry.graphs.definitions
@@ -128,7 +127,7 @@ class _Site:
             lets=lets_of(definitions),
             example=self._operators.examples.graph(registry.graphs.example),
         )
-        rules = [(one, rule_view(one.rule, (), {})) for one in registry.bindings.all]
+        rules = [(one, rule_view(one, (), {})) for one in registry.bindings.rules]
         words = "BindInputs BindOutputs temporary persistent resources offsets alias in place overlap"
         self._add("bindings.html", "bindings", "Bindings", words, rules=rules)
         self._counterparts()

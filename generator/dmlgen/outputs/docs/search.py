@@ -33,8 +33,9 @@ def index(registry: Registry, pages: Sequence[Entry], elsewhere: Sequence[Entry]
                     places.append(len(rules))
             rules.append((number, rule.id, sentence(rule).plain))
 
-    calls = (one.rule for one in registry.calls)
-    add(-1, (*registry.operator_rules, *registry.tensor.rules, *calls))  # rules of no operator are of a page
+    add(
+        -1, (*registry.operator_rules, *registry.tensor.rules, *registry.calls)
+    )  # rules of no operator are of a page
     add(-2, registry.graphs.rules)
     add(-3, registry.bindings.rules)
     for number, operator in enumerate(registry.operators):
