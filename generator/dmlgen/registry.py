@@ -765,7 +765,7 @@ class StatedRule(Rule):
 
     A rule on an edge can be limited to those from nodes of type `writer`, one on bindings to phases, one on a
     range of a buffer to what it is bound as. `broken` says how an example breaks it: what stands at each path
-    instead. That of graphs is at the level `broken_at`, if not the newest, that of bindings in the first phase.
+    instead. A graph does so at the level `broken_at`, if not the newest, bindings do in the first phase.
     """
 
     page: str | None = None

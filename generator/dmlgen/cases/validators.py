@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
-import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from importlib.abc import InspectLoader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
-from types import ModuleType
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from dmlgen.expr.evaluate import Environment, Evaluator
@@ -20,7 +19,7 @@ from dmlgen.registry import FeatureLevel, Operator, Registry
 if TYPE_CHECKING:
     from dmlops import Description, TensorDesc, Violation
 
-_FOLDER, _PACKAGE = "python/", "dmlops"
+_PACKAGE = "python/dmlops/"
 
 
 class Validators:
@@ -90,48 +89,21 @@ def entries_of(value: Any) -> Sequence[tuple[int | None, Any]]:
     return tuple(enumerate(value)) if isinstance(value, tuple) else ((None, value),)
 
 
-class _Importer(MetaPathFinder, InspectLoader):
-    """Imports a package from texts, under another name than that of an installed one."""
-
-    def __init__(self, name: str, files: Mapping[str, bytes]) -> None:
-        self._name, self._files = name, files
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        return spec_from_loader(fullname, self) if fullname.partition(".")[0] == self._name else None
-
-    def is_package(self, fullname: str) -> bool:
-        return self._path(fullname).endswith("/__init__.py")
-
-    def get_source(self, fullname: str) -> str:
-        return self._files[self._path(fullname)].decode()
-
-    def get_resource_reader(self, fullname: str) -> _Importer:
-        """The reader of the package's other files, for `importlib.resources`: the importer itself."""
-        return self
-
-    def is_resource(self, name: str) -> bool:
-        return f"{_FOLDER}{_PACKAGE}/{name}" in self._files
-
-    def open_resource(self, name: str) -> io.BytesIO:
-        return io.BytesIO(self._files[f"{_FOLDER}{_PACKAGE}/{name}"])
-
-    def _path(self, fullname: str) -> str:
-        path = "/".join([_FOLDER + _PACKAGE, *fullname.split(".")[1:]])
-        found = next((one for one in (f"{path}.py", f"{path}/__init__.py") if one in self._files), None)
-        if found is None:
-            raise ModuleNotFoundError(f"there is no {path}", name=fullname)
-        return found
-
-
 def _imported(files: Mapping[str, bytes]) -> str:
-    """The name under which the package made of these files can be imported: the same for the same files."""
+    """The name under which the package made of these files is imported, from a folder that exists as long as
+    this process: the same for the same files, and another than that of an installed one."""
     digest = hashlib.sha256()
     for path, data in sorted(files.items()):
         digest.update(f"{path} {len(data)} ".encode() + data)
-    name = f"{_PACKAGE}_{digest.hexdigest()[:16]}"
+    name = f"dmlops_{digest.hexdigest()[:16]}"
     if name not in sys.modules:
-        sys.meta_path.append(_Importer(name, files))
+        folder = Path(mkdtemp(prefix="dmlgen-"))
+        atexit.register(rmtree, folder, ignore_errors=True)
+        for path, data in files.items():
+            if path.startswith(_PACKAGE):
+                file = folder / name / path.removeprefix(_PACKAGE)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+        sys.path.append(str(folder))
         import_module(name)
     return name
