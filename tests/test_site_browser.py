@@ -36,7 +36,7 @@ KINDS = (
         "concepts.html",
         "language.html",
     ),
-    *("python.html", "c.html", "rules.html", "errata.html"),
+    *("rules.html", "errata.html"),
 )
 OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -83,8 +83,6 @@ QUERIES = {
     "22621": "levels/5.0.html",
     "Windows 11 22H2": "levels/5.0.html",
     "DML_TENSOR_DATA_TYPE_FLOAT64": "types.html#DML_TENSOR_DATA_TYPE",
-    "dmlops_validate": "c.html#dmlops_validate",
-    "Description.infer": "python.html#dmlops.Description.infer",
     "errata": "errata.html",
     "IndicesTensor.Sizes[1] is 5; it must equal InputTensor.Sizes[1], 3 (only the axis may differ).": (
         "operators/gather_elements.html#DML-GATHER_ELEMENTS-indices-sizes"

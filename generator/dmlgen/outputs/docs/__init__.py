@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from dmlgen.cases.validators import Validators
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
-from dmlgen.outputs import c, counterparts, definition, hlsl, python
+from dmlgen.outputs import counterparts, definition, hlsl, python
 from dmlgen.outputs.c_types import c_type
-from dmlgen.outputs.docs import concepts, interface, search, support
+from dmlgen.outputs.docs import concepts, search, support
 from dmlgen.outputs.docs.formula import code
 from dmlgen.outputs.docs.operator import INTERFACES, Operators, lets_of, rule_view
 from dmlgen.outputs.language import tables
@@ -20,8 +19,6 @@ from dmlgen.registry import ExampleTensor, FeatureLevel, Operator, Registry
 from dmlgen.sentence import sentence
 
 _EXAMPLE = "GATHER_ELEMENTS"  # its cases show how the general rules are broken
-_PYTHON_BASE = ("tensor", "description", "violation", "json_form", "errors")  # exported by the package
-_PYTHON_MODULES = ("registry", "reference", "gpu/__init__", "abi", "explain")
 _SOURCES = {
     "docs": "Microsoft's documentation",
     "header": "DirectML.h",
@@ -40,8 +37,8 @@ class _Site:
         self._registry = registry
         self._templates = templates
         shaders = hlsl.render(registry, templates) | definition.render(registry, templates)
-        self._package = python.installed(registry, templates)
-        self._operators = Operators(Validators(registry, self._package), matrices, shaders)
+        validators = Validators(registry, python.installed(registry, templates))
+        self._operators = Operators(validators, matrices, shaders)
         self._names = _names_of(registry)
         self._files: dict[str, bytes] = {}
         self._pages: list[tuple[str, str, str]] = []  # for the search
@@ -68,7 +65,6 @@ class _Site:
             )
         self._overviews()
         self._languages()
-        self._interfaces()
         self._files |= self._templates.plain_files("docs/static")
         self._files["search-index.js"] = search.index(registry, self._pages, self._elsewhere)
         return self._files
@@ -186,56 +182,6 @@ class _Site:
             **tables(),
         )
 
-    def _interfaces(self) -> None:
-        modules = {
-            path.removeprefix("python/dmlops/").removesuffix(".py"): data
-            for path, data in self._package.items()
-            if path.startswith("python/dmlops/")
-        }
-        package = modules["__init__"]
-        exported = interface.exported(package)
-        base = [
-            interface.python_module(name, modules[name], frozenset(exported[name])).entries
-            for name in _PYTHON_BASE
-        ]
-        parts = [("dmlops", [entry for entries in base for entry in entries])]
-        documented = [
-            interface.python_module(f"dmlops.{name.removesuffix('/__init__')}", modules[name])
-            for name in _PYTHON_MODULES
-        ]
-        parts += [(module.name, [*module.entries]) for module in documented]
-        for prefix, entries in parts:
-            self._list("python.html", f"{prefix}.", entries)
-        self._add(
-            "python.html",
-            "python",
-            "Python: dmlops",
-            "package API interface",
-            package=interface.python_module("dmlops", package),
-            base=parts[0][1],
-            modules=documented,
-        )
-        headers = c.render(self._registry, self._templates)
-        header, plan = (headers[f"include/{name}.h"].decode() for name in ("dmlops", "dmlops_plan"))
-        in_c = interface.c_part(header, "/* Validation. */", "/* Everything from here to the C++ part")
-        in_c += interface.c_part(plan, "/* Dispatches:", "#if !defined(DMLOPS_DECLARATIONS)")
-        in_cpp = interface.c_part(header, "/* C++. */", "/* Names: ")
-        self._list("c.html", "", in_c)
-        self._list("c.html", "dmlops::", in_cpp)
-        words = "header API interface"
-        self._add(
-            "c.html", "c", "C and C++: dmlops.h", words, about=_opening(header), c=in_c, cpp=in_cpp
-        )  # fmt: skip
-
-    def _list(self, path: str, prefix: str, entries: Iterable[interface.Entry]) -> None:
-        """Adds what a page on an interface documents to the search."""
-        for entry in entries:
-            name = f"{prefix}{entry.name}"
-            self._pages.append((name, f"{path}#{name}", entry.text.partition(". ")[0]))
-            for member in entry.members:
-                text = member.text.partition(". ")[0]
-                self._pages.append((f"{entry.name}.{member.name}", f"{path}#{name}.{member.name}", text))
-
 
 def _names_of(registry: Registry) -> frozenset[str]:
     """The names of the ABI with which texts refer to members, values and types."""
@@ -277,10 +223,3 @@ def _enumerators(registry: Registry, level: FeatureLevel) -> list[tuple[str, str
         for entry in enum.entries
         if entry.since == level and level.ordinal and enum.name != "OPERATOR_TYPE"
     ]
-
-
-def _opening(header: str) -> str:
-    """The opening comment of the header."""
-    found = re.search(r"/\*\n(.*?)\*/", header, re.DOTALL)
-    assert found is not None
-    return "\n".join(line.removeprefix(" *").removeprefix(" ") for line in found[1].splitlines())

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dmlgen.cases.validators import Validators, violations_of
-from dmlgen.names import pascal, snake
+from dmlgen.names import snake
+from dmlgen.outputs.python_lines import wrapped
 from dmlgen.registry import Member, Operator, Registry, Rule
+
+if TYPE_CHECKING:
+    from dmlops import Description
 
 Case = Mapping[str, Any]  # of a matrix
 _UNION = {"float": "Float", "signed": "Int", "unsigned": "UInt"}  # members of the union, with bits behind
@@ -81,10 +85,19 @@ class Examples:
         except ValueError:
             return ""
 
+    def snippets(self, operator: Operator, case: Case) -> tuple[tuple[str, str], ...]:
+        """A valid case as code, by language."""
+        checked = f"assert desc.validate({json.dumps(case['feature_level'])}) == []"
+        in_python = f"from dmlops import *\n\ndesc = {self._description(case)!r}\n{checked}"
+        in_cpp = _cpp_text(self._validators.registry, operator, case)
+        return ("JSON", _json_text(case)), ("Python", wrapped(in_python)), ("C++", in_cpp)
+
+    def _description(self, case: Case) -> Description:
+        return self._validators.from_json({"type": case["type"], "desc": case["desc"]})
+
     def _message(self, rule: str, case: Case) -> str:
         """The validators' message for the case."""
-        description = self._validators.from_json({"type": case["type"], "desc": case["desc"]})
-        found = violations_of(description, self._validators.registry.level[case["feature_level"]])
+        found = violations_of(self._description(case), self._validators.registry.level[case["feature_level"]])
         return next(one.message for one in found if one.rule == rule)
 
 
@@ -100,51 +113,10 @@ def minimal(cases: Iterable[Case]) -> Case | None:
     return min(valid, key=size, default=None)
 
 
-def snippets(registry: Registry, operator: Operator, case: Case) -> tuple[tuple[str, str], ...]:
-    """A valid case as code, by language."""
-    return (
-        ("JSON", _json_text(case)),
-        ("Python", _python_text(registry, operator, case)),
-        ("C++", _cpp_text(registry, operator, case)),
-    )
-
-
 def _json_text(case: Case) -> str:
     """The description, with one member per line."""
     members = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in case["desc"].items())
     return f'{{"type": {json.dumps(case["type"])}, "desc": {{\n{members}}}}}'
-
-
-def _python_text(registry: Registry, operator: Operator, case: Case) -> str:
-    """The description in Python, with what can be done with it."""
-    lines = [f"desc = dmlops.{pascal(operator.name)}("]
-    counts = {member.count for member in operator.members}
-    for member in operator.members:
-        if member.name in case["desc"] and member.name not in counts:
-            lines.append(f"    {member.name}={_python(registry, member, case['desc'][member.name])},")
-    level = json.dumps(case["feature_level"])
-    checks = [f"assert desc.validate({level}) == []"]
-    return "\n".join(["import dmlops", "from dmlops import TensorDesc", "", *lines, ")", *checks])
-
-
-def _python(registry: Registry, member: Member, value: Any) -> str:
-    if isinstance(value, list) and (member.is_tensor or member.type == "OPERATOR_DESC"):
-        return f"[{', '.join(_python(registry, member, one) for one in value)}]"
-    if member.is_tensor:
-        fields = [f", {name}={value[name]!r}" for name in _FIELDS if name in value]
-        return f"TensorDesc({json.dumps(value['DataType'])}, {value['Sizes']}{''.join(fields)})"
-    if member.type == "OPERATOR_DESC":
-        operator = registry.operator[value["type"].removeprefix("DML_OPERATOR_")]
-        parts = [
-            f"{one.name}={_python(registry, one, value['desc'][one.name])}"
-            for one in operator.members
-            if one.name in value["desc"]
-        ]
-        return f"dmlops.{pascal(operator.name)}({', '.join(parts)})"
-    if isinstance(value, Mapping):
-        parts = [f"{name}={one!r}" for name, one in value.items()]
-        return f"dmlops.{pascal(member.type)}({', '.join(parts)})"
-    return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 def _cpp_text(registry: Registry, operator: Operator, case: Case) -> str:

@@ -119,7 +119,7 @@ class Operators:
             "parts": computes.parts(operator),
             "algorithm": "" if operator.algorithm is None else operator.algorithm.name,
             "shader": self._shader(registry, operator),
-            "snippets": () if minimal is None else example.snippets(registry, operator, minimal),
+            "snippets": () if minimal is None else self.examples.snippets(operator, minimal),
             "level": "" if minimal is None else minimal["feature_level"],  # for which the snippets are valid
             "fusable": tuple(registry.fusable(operator).items()) if fuses else (),
             "previous": self.order[place - 1] if place else None,
