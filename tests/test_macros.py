@@ -27,7 +27,7 @@ DECLARED = {
 """The macros in the sections of that page."""
 
 # What is the same for all dispatches of a description, whichever of it they use: types of tensors, and lists
-OF_DESCRIPTIONS = re.compile(r"\w+_(TYPE|PRESENT|LENGTH|BOUND|ROW|SINGLE)")
+OF_DESCRIPTIONS = re.compile(r"(?!(KEPT|REDUCED|UPDATES)_RANK)\w+_(TYPE|RANK|LENGTH|BOUND|ROW|SINGLE)")
 
 
 class Found(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
 from dmlgen.names import free
@@ -25,6 +25,11 @@ class ShaderConstant:
     macro: str
     node: ir.Expr | None = None
 
+    @property
+    def length(self) -> str:
+        """The macro of its length."""
+        return f"{self.macro}_{'RANK' if self.node is None else 'LENGTH'}"
+
 
 class Constants:
     """The constants of one shader, by name, in the order of first use."""
@@ -36,7 +41,7 @@ class Constants:
             ir.Field(one.node, "Sizes", ir.INTS): f"{one.local}Sizes" for one in tensors
         }
         self._all = {
-            name: ShaderConstant("ints", name, f"{one.macro}_SIZES")
+            name: ShaderConstant("ints", name, one.macro)
             for one, name in zip(tensors, self._known.values(), strict=True)
         }
         self.divisors: dict[str, ShaderConstant] = {}
@@ -62,8 +67,8 @@ class Constants:
         """(2^32 - 1) / n rounded down, for each entry n of a list: a list of the same length, not itself a
         constant."""
         divisors = self.of(node)
-        name = divisors.name + "Reciprocals"
-        return self.divisors.setdefault(divisors.name, ShaderConstant("ints", name, divisors.macro))
+        reciprocals = replace(divisors, kind="ints", name=divisors.name + "Reciprocals")
+        return self.divisors.setdefault(divisors.name, reciprocals)
 
     def reciprocal(self, node: ir.Expr) -> ShaderConstant:
         """(2^31 - 1) / n rounded down, for an integer n."""

@@ -130,7 +130,7 @@ class ShaderPrinter(LoopPrinter):
 
     def _entry_of(self, listed: ShaderConstant, index: ir.Expr) -> str:
         """An entry of a constant list."""
-        text = f"ENTRY_OF({listed.name}, {listed.macro}_LENGTH, {self._narrow(index)})"
+        text = f"ENTRY_OF({listed.name}, {listed.length}, {self._narrow(index)})"
         return self._of_float(f"asfloat({text})") if listed.kind == "floats" else text
 
     def slice(self, node: ir.Slice) -> str:
@@ -265,7 +265,7 @@ class ShaderPrinter(LoopPrinter):
                 assert isinstance(target, ir.Tensor)
                 self.held[target.name] = None
                 tensor = self.tensors[target.name]  # it may have more dimensions than the result
-                place = f"Align(at, {tensor.macro}_SIZES_LENGTH, 0)"
+                place = f"Align(at, {tensor.macro}_RANK, 0)"
                 return f"({self.type_name(node.type)})Read{tensor.function}({place})"
             case "float":
                 decides = arguments[0].type != ir.FLOAT
@@ -325,7 +325,7 @@ def _eight(entries: Sequence[str]) -> str:
 
 
 def _whole_list(listed: ShaderConstant) -> str:
-    return f"ListOf({listed.name}[0], {listed.name}[1], {listed.macro}_LENGTH)"
+    return f"ListOf({listed.name}[0], {listed.name}[1], {listed.length})"
 
 
 def _is_long(node: ir.Expr) -> bool:

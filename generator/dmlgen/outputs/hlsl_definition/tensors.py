@@ -99,12 +99,12 @@ class TensorPrinter(FunctionPrinter):
 
     def field(self, node: ir.Field) -> str:
         assert node.name == "DimensionCount", "other fields are constants"
-        return f"{self.tensors[node.tensor.name].macro}_SIZES_LENGTH"
+        return f"{self.tensors[node.tensor.name].macro}_RANK"
 
     def present(self, node: ir.Present) -> str:
         match node.item:
             case ir.Tensor(name=name):
-                return f"{self.tensors[name].macro}_PRESENT"
+                return f"{self.tensors[name].macro}_RANK"  # 0 if it is absent
         raise TypeError(f"present({node.item.name}) is passed to no shader")
 
     def load(self, node: ir.Load) -> str:

@@ -51,10 +51,8 @@ def define_tensors(out: Planning, tensors: Tensors, shader: DefinitionShader) ->
     for place, tensor in enumerate(tensors):
         if tensor.is_present:
             define_tensor(out, tensor)
-            if shader.optional >> place & 1 == 1:
-                out.define(f"{tensor.macro}_PRESENT", 1)
-        if tensor.is_present and tensor.is_held:
-            out.read_write(tensor.buffer)
+            if tensor.is_held:
+                out.read_write(tensor.buffer)
         if shader.sized >> place & 1 == 1:
             lists.extend(padded(tensor.sizes))
         if len(shader.passes) > 0:
@@ -66,10 +64,11 @@ def define_tensors(out: Planning, tensors: Tensors, shader: DefinitionShader) ->
 def define_numbers(out: Planning, op: Definition, shader: DefinitionShader, are_shared: bool) -> None:
     """Defines the numbers of dimensions and of list entries, and bounds: those that a contraction shares with
     the definition's own passes, or the others."""
-    shared, has_ranks = shader.contraction, len(shader.passes) > 0
+    shared = shader.contraction
     for place, tensor in enumerate(op.tensors):
-        if has_ranks and tensor.is_present and (shared.ranks >> place & 1 == 1) == are_shared:
-            out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
+        is_asked = len(shader.passes) > 0 or shader.optional >> place & 1 == 1
+        if is_asked and tensor.is_present and (shared.ranks >> place & 1 == 1) == are_shared:
+            out.define(f"{tensor.macro}_RANK", len(tensor.sizes))
     for place, bound in enumerate(op.bounds):
         if (shared.bounds >> place & 1 == 1) == are_shared:
             out.define(f"{shader.bounds[place]}_BOUND", bound)

@@ -134,7 +134,7 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
         sizes: Eight = []
         if chosen.led >> place & 1 == 1:
             sizes.extend(op.kept_sizes[place])
-        out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
+        out.define(f"{kept.macro}_RANK", len(sizes))
         lists.extend(eight(out, sizes))
     scalars: Words = []
     scalars.extend(space.firsts)
