@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ACTIVATION_LOG_SOFTMAX: Computes the natural logarithm of each element's softmax within its row.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_log_softmax.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
 // are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ACTIVATION_PARAMETRIC_SOFTPLUS: Computes Alpha * ln(1 + exp(Beta * x)).
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_parametric_softplus.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
 // dimension, or NUM_THREADS apart.
 // Sizes and strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor,

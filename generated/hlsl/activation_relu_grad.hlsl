@@ -4,9 +4,6 @@
 // DML_OPERATOR_ACTIVATION_RELU_GRAD: Gradient of RELU: passes the incoming gradient on where the input is above 0, and
 // gives 0 elsewhere.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_relu_grad.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Element by element. Each thread writes VECTORS vectors of OutputGradientTensor elements: of a block, adjacent along
 // another dimension, or NUM_THREADS apart.
 // Sizes and strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor,

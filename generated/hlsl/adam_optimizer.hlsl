@@ -4,9 +4,6 @@
 // DML_OPERATOR_ADAM_OPTIMIZER: Updates parameters, and the estimates of both moments of their gradient, by one step of
 // the Adam method.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... adam_optimizer.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
 // are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //

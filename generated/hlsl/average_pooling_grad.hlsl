@@ -4,9 +4,6 @@
 // DML_OPERATOR_AVERAGE_POOLING_GRAD: Gradient of AVERAGE_POOLING: spreads the gradient of every window evenly over the
 // elements of the window.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... average_pooling_grad.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -192,8 +189,7 @@ int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 
 float ReadInputGradient(List at)
 {
-    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
-        INPUT_GRADIENT_SIZES_LENGTH)];
+    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_RANK)];
 }
 
 void StoreOutputGradient(uint offset, float values[VECTOR])
@@ -205,15 +201,12 @@ void StoreOutputGradient(uint offset, float values[VECTOR])
     outputGradientTensor[offset / VECTOR] = elements;
 }
 
-uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
+uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_RANK); }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
-float ReadKeptShare(List at)
-{
-    return LoadReal(keptShareFirst, ClampedIndex(at, keptShareSizes, KEPT_SHARE_SIZES_LENGTH));
-}
+float ReadKeptShare(List at) { return LoadReal(keptShareFirst, ClampedIndex(at, keptShareSizes, KEPT_SHARE_RANK)); }
 
 void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 

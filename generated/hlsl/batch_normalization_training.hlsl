@@ -4,17 +4,14 @@
 // DML_OPERATOR_BATCH_NORMALIZATION_TRAINING: Normalizes the input by its own means and variances, which it also
 // returns, then scales and shifts it and may add another tensor.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization_training.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
 // are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets: docs/MACROS.md, definition, rows.
 // Dispatch groupColumns x rows groups.
 
-#ifndef FUSED_ADD_PRESENT
-#define FUSED_ADD_PRESENT 0
+#ifndef FUSED_ADD_RANK
+#define FUSED_ADD_RANK 0  // absent
 #define FUSED_ADD_TYPE FLOAT32
 #endif
 #ifndef ACTIVATION_COUNT
@@ -691,7 +688,7 @@ void WorkOnRows(uint number, uint thread)
             if (!WHOLE) LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
             LoadScaleElements(row.scale + (SCALE_SINGLE ? 0 : place.scale), scaleBlock[u]);
             LoadBiasElements(row.bias + (BIAS_SINGLE ? 0 : place.bias), biasBlock[u]);
-            if (FUSED_ADD_PRESENT) LoadFusedAddElements(row.fusedAdd + (FUSED_ADD_SINGLE ? 0 : place.fusedAdd),
+            if (FUSED_ADD_RANK) LoadFusedAddElements(row.fusedAdd + (FUSED_ADD_SINGLE ? 0 : place.fusedAdd),
                 fusedAddBlock[u]);
         }
         OVER_ELEMENTS
@@ -710,7 +707,7 @@ void WorkOnRows(uint number, uint thread)
                     const float fusedAddElement = fusedAddBlock[u][k];
 
                     outputValues[k] = Activate(scaleElement * (inputElement - rowMean) / row3 + biasElement
-                        + (FUSED_ADD_PRESENT ? fusedAddElement : 0.0f), 0);
+                        + (FUSED_ADD_RANK ? fusedAddElement : 0.0f), 0);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

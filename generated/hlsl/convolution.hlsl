@@ -4,9 +4,6 @@
 // DML_OPERATOR_CONVOLUTION: Convolves the input with a filter, forward or transposed, in groups of channels, and adds a
 // bias.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... convolution.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -21,10 +18,9 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, sliding, product.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef BIAS_PRESENT
-#define BIAS_PRESENT 0
+#ifndef BIAS_RANK
+#define BIAS_RANK 0  // absent
 #define BIAS_TYPE FLOAT32
-#define BIAS_SIZES_LENGTH 0
 #endif
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1  // which does nothing
@@ -66,7 +62,7 @@
 #endif
 
 #if PASS >= 2
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define ROW_AXIS 1
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
@@ -82,7 +78,7 @@
 
 #if PASS == 1
 typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
 typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
@@ -568,15 +564,15 @@ float LoadInput(uint offset) { return (float)inputTensor[offset]; }
 
 float ReadBias(List at)
 {
-    return BIAS_PRESENT ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (float)0;
+    return BIAS_RANK ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_RANK)] : (float)0;
 }
 
 void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
 }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
@@ -631,7 +627,7 @@ bool InOutputPaddingAny(List at)
     bool result = false;
     [unroll]
     for (int d = 0; d < DIMS_BOUND; d++)
-        result = result || Entry(at, d + 2) >= ENTRY_OF(outputSizes, OUTPUT_SIZES_LENGTH, d + 2)
+        result = result || Entry(at, d + 2) >= ENTRY_OF(outputSizes, OUTPUT_RANK, d + 2)
             - ENTRY_OF(outputPadding, OUTPUT_PADDING_LENGTH, d);
     return result;
 }
@@ -641,22 +637,19 @@ bool InOutputPadding(List at) { return PADS_OUTPUT_BOUND && InOutputPaddingAny(a
 List PickList(int d, int i)
 {
     List result = (List)0;
-    result.length = BIAS_SIZES_LENGTH;
+    result.length = BIAS_RANK;
     [unroll]
-    for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(biasSizes, BIAS_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < BIAS_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(biasSizes, BIAS_RANK, e) != 1 ? i : 0;
     return result;
 }
 
 float Pick(int d, int i) { return ReadBias(PickList(d, i)); }
 
 #if PASS < 1
-float ReadFilter(List at)
-{
-    return (float)filterTensor[ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH)];
-}
+float ReadFilter(List at) { return (float)filterTensor[ClampedOffset(at, filterSizes, filterStrides, FILTER_RANK)]; }
 
-float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)]; }
 
 List Channel(List at)
 {
@@ -797,7 +790,7 @@ List Numbered(uint number)
 // Epilogue: the element, given its sum
 float Finished(List at, float total)
 {
-    return Activate((InOutputPadding(at) ? 0.0f : total) + (BIAS_PRESENT ? Pick(1, Entry(at, 1)) : 0.0f), 0);
+    return Activate((InOutputPadding(at) ? 0.0f : total) + (BIAS_RANK ? Pick(1, Entry(at, 1)) : 0.0f), 0);
 }
 #endif
 
@@ -1030,7 +1023,7 @@ List PositionOf(uint number, uint y, uint x)
     at.length = RANK;
     uint rest = x;
     [unroll]
-    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    for (int d = OUTPUT_RANK - 1; d >= 0; d--)
     {
         const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);
@@ -1939,7 +1932,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, Activate(OutputChoice(at) + (BIAS_PRESENT ? Pick(1, Entry(at, 1)) : 0.0f), 0));
+    WriteOutput(at, Activate(OutputChoice(at) + (BIAS_RANK ? Pick(1, Entry(at, 1)) : 0.0f), 0));
 #endif
 #endif
 }

@@ -4,9 +4,6 @@
 // DML_OPERATOR_CONVOLUTION_INTEGER: Convolves an integer input with an integer filter, after subtracting the zero
 // points of both.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... convolution_integer.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -21,15 +18,13 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, sliding, product.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef INPUT_ZERO_POINT_PRESENT
-#define INPUT_ZERO_POINT_PRESENT 0
+#ifndef INPUT_ZERO_POINT_RANK
+#define INPUT_ZERO_POINT_RANK 0  // absent
 #define INPUT_ZERO_POINT_TYPE INT8
-#define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifndef FILTER_ZERO_POINT_PRESENT
-#define FILTER_ZERO_POINT_PRESENT 0
+#ifndef FILTER_ZERO_POINT_RANK
+#define FILTER_ZERO_POINT_RANK 0  // absent
 #define FILTER_ZERO_POINT_TYPE INT8
-#define FILTER_ZERO_POINT_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -64,7 +59,7 @@
 #endif
 
 #if PASS >= 2
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define ROW_AXIS 1
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
@@ -78,7 +73,7 @@
 
 #if PASS == 1
 typedef vector<uint, WEIGHTS_VECTOR> LeftBuffer;
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
 typedef uint RightBuffer;
@@ -329,8 +324,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 }
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
-    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
-        INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
+    return INPUT_ZERO_POINT_RANK ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_RANK)) : (INPUT_ZERO_POINT_VALUE)0;
 }
 
 FILTER_VALUE LoadFilter(uint offset)
@@ -348,33 +343,30 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 }
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
-    return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes,
-        filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH)) : (FILTER_ZERO_POINT_VALUE)0;
+    return FILTER_ZERO_POINT_RANK ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes, filterZeroPointStrides,
+        FILTER_ZERO_POINT_RANK)) : (FILTER_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, int value) { outputTensor[offset] = (int)value; }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, int entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (int)entry; }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
+void WriteOutput(List at, int entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (int)entry; }
 
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
+    result.length = FILTER_ZERO_POINT_RANK;
     [unroll]
-    for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
-        result.entries[v2] = v2 == min(FILTER_ZERO_POINT_SIZES_LENGTH - 1, 1)
-            && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, v2) != 1 ? Entry(at, 1) : 0;
+    for (int v2 = 0; v2 < FILTER_ZERO_POINT_RANK; v2++)
+        result.entries[v2] = v2 == min(FILTER_ZERO_POINT_RANK - 1, 1)
+            && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_RANK, v2) != 1 ? Entry(at, 1) : 0;
     return result;
 }
 
 #if PASS < 1
-FILTER_VALUE ReadFilter(List at)
-{
-    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
-}
+FILTER_VALUE ReadFilter(List at) { return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_RANK)); }
 
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
 List Channel(List at)
 {
@@ -402,10 +394,10 @@ List Position(List at, List w)
 List PickList(int d, int i)
 {
     List result = (List)0;
-    result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
+    result.length = INPUT_ZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < INPUT_ZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -413,7 +405,7 @@ int Pick(int d, int i) { return (int)ReadInputZeroPoint(PickList(d, i)); }
 
 int Zero(int d, int i)
 {
-    if (INPUT_ZERO_POINT_PRESENT)
+    if (INPUT_ZERO_POINT_RANK)
         return Pick(d, i);
     return 0;
 }
@@ -429,10 +421,10 @@ int Filter(List at, int k, List w) { return (int)ReadFilter(Join(ListOf(int4(Ent
 List PickList2(int d, int i)
 {
     List result = (List)0;
-    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
+    result.length = FILTER_ZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < FILTER_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < FILTER_ZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -440,7 +432,7 @@ int ZeroPick(int d, int i) { return (int)ReadFilterZeroPoint(PickList2(d, i)); }
 
 int WeightZero(int d, int i)
 {
-    if (FILTER_ZERO_POINT_PRESENT)
+    if (FILTER_ZERO_POINT_RANK)
         return ZeroPick(d, i);
     return 0;
 }
@@ -498,11 +490,11 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return FILTER_ZERO_POINT_PRESENT ? (int)ReadFilterZeroPoint(OutputList(at)) : 0; }
+int LeftZeroPoint(List at) { return FILTER_ZERO_POINT_RANK ? (int)ReadFilterZeroPoint(OutputList(at)) : 0; }
 
 int RightZeroPoint(List at)
 {
-    return INPUT_ZERO_POINT_PRESENT ? (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH)) : 0;
+    return INPUT_ZERO_POINT_RANK ? (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH)) : 0;
 }
 
 // Epilogue: the element, given its sum
@@ -728,7 +720,7 @@ List PositionOf(uint number, uint y, uint x)
     at.length = RANK;
     uint rest = x;
     [unroll]
-    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    for (int d = OUTPUT_RANK - 1; d >= 0; d--)
     {
         const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);

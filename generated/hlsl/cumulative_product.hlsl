@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_CUMULATIVE_PRODUCT: Multiplies along one axis and writes each product on the way.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... cumulative_product.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // A line runs along the axis and is cut into segments of equal length, the last of which may be shorter. Where there
 // are several, a first dispatch stores the segments' totals, and a second scans each segment after it has combined the
 // totals of those before. Sizes and strides are in elements; a stride may be negative, in two's complement.

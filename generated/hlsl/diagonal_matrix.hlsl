@@ -4,9 +4,6 @@
 // DML_OPERATOR_DIAGONAL_MATRIX: Writes matrices with one value along a diagonal and 0 elsewhere, one for every index of
 // the leading dimensions.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... diagonal_matrix.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -122,9 +119,9 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
-int Diagonal(List at) { return Entry(at, OUTPUT_SIZES_LENGTH - 1) - Entry(at, OUTPUT_SIZES_LENGTH - 2); }
+int Diagonal(List at) { return Entry(at, OUTPUT_RANK - 1) - Entry(at, OUTPUT_RANK - 2); }
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 

@@ -4,9 +4,6 @@
 // DML_OPERATOR_DIAGONAL_MATRIX1: Writes one value into a band of diagonals, or outside of it, and the input or 0
 // elsewhere.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... diagonal_matrix1.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -17,10 +14,9 @@
 // Macros, which a plan sets: docs/MACROS.md, definition.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef INPUT_PRESENT
-#define INPUT_PRESENT 0
+#ifndef INPUT_RANK
+#define INPUT_RANK 0  // absent
 #define INPUT_TYPE UINT8
-#define INPUT_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -128,7 +124,7 @@ INPUT_VALUE LoadInput(uint offset)
 }
 INPUT_VALUE ReadInput(List at)
 {
-    return INPUT_PRESENT ? LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)) : (INPUT_VALUE)0;
+    return INPUT_RANK ? LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)) : (INPUT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
@@ -157,9 +153,9 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
-int Diagonal(List at) { return Entry(at, OUTPUT_SIZES_LENGTH - 1) - Entry(at, OUTPUT_SIZES_LENGTH - 2); }
+int Diagonal(List at) { return Entry(at, OUTPUT_RANK - 1) - Entry(at, OUTPUT_RANK - 2); }
 
 bool Filled(List at)
 {
@@ -172,7 +168,7 @@ OUTPUT_VALUE OutputChoice(List at)
 {
     if (Filled(at))
         return Unpack(value_, (OUTPUT_VALUE)0);
-    if (INPUT_PRESENT)
+    if (INPUT_RANK)
         return ReadInput(at);
     return (OUTPUT_VALUE)0;
 }

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR: Subtracts a zero point from each element and multiplies by a scale.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_dequantize_linear.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
 // dimension, or NUM_THREADS apart.
 // Sizes and strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor,
@@ -14,8 +11,8 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, map.
 // Dispatch groupColumns x rows groups.
 
-#ifndef ZERO_POINT_PRESENT
-#define ZERO_POINT_PRESENT 0
+#ifndef ZERO_POINT_RANK
+#define ZERO_POINT_RANK 0  // absent
 #define ZERO_POINT_TYPE INT32
 #endif
 
@@ -198,7 +195,7 @@ void StoreElements(uint offset, float values[VECTOR])
 
 float Compute(int64_t input, float scale, int64_t zeroPoint)
 {
-    return Convert(input - (ZERO_POINT_PRESENT ? zeroPoint : (int64_t)0), (float)0) * scale;
+    return Convert(input - (ZERO_POINT_RANK ? zeroPoint : (int64_t)0), (float)0) * scale;
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

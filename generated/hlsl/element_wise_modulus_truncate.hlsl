@@ -4,9 +4,6 @@
 // DML_OPERATOR_ELEMENT_WISE_MODULUS_TRUNCATE: Computes the remainder of a division that rounds toward 0; it has the
 // sign of the dividend.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_modulus_truncate.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
 // dimension, or NUM_THREADS apart.
 // Sizes and strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor,

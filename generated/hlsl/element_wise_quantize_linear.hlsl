@@ -4,9 +4,6 @@
 // DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR: Divides each element by a scale, rounds it, adds a zero point and clamps
 // it to the output's type.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_quantize_linear.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
 // dimension, or NUM_THREADS apart.
 // Sizes and strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor,
@@ -15,8 +12,8 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, map.
 // Dispatch groupColumns x rows groups.
 
-#ifndef ZERO_POINT_PRESENT
-#define ZERO_POINT_PRESENT 0
+#ifndef ZERO_POINT_RANK
+#define ZERO_POINT_RANK 0  // absent
 #define ZERO_POINT_TYPE INT8
 #endif
 
@@ -304,7 +301,7 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input, float scale, int zeroPoint)
 {
     return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedByReciprocal(Convert(input, (float)0), scale)
-        + (ZERO_POINT_PRESENT ? Convert(zeroPoint, (float)0) : 0.0f));
+        + (ZERO_POINT_RANK ? Convert(zeroPoint, (float)0) : 0.0f));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -4,9 +4,6 @@
 // DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD: Adds two quantized tensors element by element as if they were
 // dequantized first and the sum quantized again.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_quantized_linear_add.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
 // dimension, or NUM_THREADS apart.
 // Sizes and strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor,
@@ -15,16 +12,16 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, map.
 // Dispatch groupColumns x rows groups.
 
-#ifndef AZERO_POINT_PRESENT
-#define AZERO_POINT_PRESENT 0
+#ifndef AZERO_POINT_RANK
+#define AZERO_POINT_RANK 0  // absent
 #define AZERO_POINT_TYPE INT8
 #endif
-#ifndef BZERO_POINT_PRESENT
-#define BZERO_POINT_PRESENT 0
+#ifndef BZERO_POINT_RANK
+#define BZERO_POINT_RANK 0  // absent
 #define BZERO_POINT_TYPE INT8
 #endif
-#ifndef OUTPUT_ZERO_POINT_PRESENT
-#define OUTPUT_ZERO_POINT_PRESENT 0
+#ifndef OUTPUT_ZERO_POINT_RANK
+#define OUTPUT_ZERO_POINT_RANK 0  // absent
 #define OUTPUT_ZERO_POINT_TYPE INT8
 #endif
 
@@ -394,9 +391,9 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(int a, float aScale, int aZeroPoint, int b, float bScale, int bZeroPoint, float outputScale,
     int outputZeroPoint)
 {
-    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert(a - (AZERO_POINT_PRESENT ? aZeroPoint : 0),
-        (float)0) * aScale + Convert(b - (BZERO_POINT_PRESENT ? bZeroPoint : 0), (float)0) * bScale, outputScale)
-        + Convert(OUTPUT_ZERO_POINT_PRESENT ? outputZeroPoint : 0, (float)0));
+    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert(a - (AZERO_POINT_RANK ? aZeroPoint : 0), (float)0)
+        * aScale + Convert(b - (BZERO_POINT_RANK ? bZeroPoint : 0), (float)0) * bScale, outputScale)
+        + Convert(OUTPUT_ZERO_POINT_RANK ? outputZeroPoint : 0, (float)0));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_FILL_VALUE_SEQUENCE: Fills the output with numbers in even steps, in the order of its elements.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... fill_value_sequence.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -143,13 +140,13 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
 int Number(List at)
 {
     int result = (int)0;
     [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+    for (int d = 0; d < OUTPUT_RANK; d++)
         result += Entry(at, d) * ENTRY_OF(pitch, PITCH_LENGTH, d);
     return result;
 }

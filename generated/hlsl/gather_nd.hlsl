@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_GATHER_ND: Picks blocks of the input by tuples of coordinates.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... gather_nd.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Each thread copies VECTORS vectors of elements, NUM_THREADS apart, each element from where indices point. Aligned
 // runs of small elements are copied as larger ones, of up to 128 bits (uint4).
 // Sizes and strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor,

@@ -4,9 +4,6 @@
 // DML_OPERATOR_GEMM: Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel
 // after the other.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... gemm.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -21,10 +18,9 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, product.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef C_PRESENT
-#define C_PRESENT 0
+#ifndef C_RANK
+#define C_RANK 0  // absent
 #define C_TYPE FLOAT32
-#define C_SIZES_LENGTH 0
 #endif
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1  // which does nothing
@@ -66,7 +62,7 @@
 #endif
 
 #if PASS >= 2
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #if TRANSPOSED
 #define ROW_AXIS (RANK - 1)
 #define COLUMN_AXIS (RANK - 2)
@@ -476,17 +472,14 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-float ReadC(List at)
-{
-    return C_PRESENT ? (float)cTensor[ClampedOffset(at, cSizes, cStrides, C_SIZES_LENGTH)] : (float)0;
-}
+float ReadC(List at) { return C_RANK ? (float)cTensor[ClampedOffset(at, cSizes, cStrides, C_RANK)] : (float)0; }
 
 void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
 }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
@@ -537,16 +530,16 @@ float Activate(float input, int number)
 }
 
 #if PASS < 2
-float ReadA(List at) { return (float)aTensor[ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)]; }
+float ReadA(List at) { return (float)aTensor[ClampedOffset(at, aSizes, aStrides, A_RANK)]; }
 
-float ReadB(List at) { return (float)bTensor[ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)]; }
+float ReadB(List at) { return (float)bTensor[ClampedOffset(at, bSizes, bStrides, B_RANK)]; }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
 float ReadKeptProduct(List at)
 {
-    return LoadReal(keptProductFirst, ClampedIndex(at, keptProductSizes, KEPT_PRODUCT_SIZES_LENGTH));
+    return LoadReal(keptProductFirst, ClampedIndex(at, keptProductSizes, KEPT_PRODUCT_RANK));
 }
 
 void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
@@ -602,7 +595,7 @@ List Numbered(uint number)
 
 #if PASS >= 2
 // Epilogue: the element, given its sum
-float Finished(List at, float total) { return Activate(alpha * total + (C_PRESENT ? beta * ReadC(at) : 0.0f), 0); }
+float Finished(List at, float total) { return Activate(alpha * total + (C_RANK ? beta * ReadC(at) : 0.0f), 0); }
 #endif
 
 #if PASS >= 2
@@ -613,7 +606,7 @@ List PositionOf(uint number, uint y, uint x)
     at.length = RANK;
     uint rest = number;
     [unroll]
-    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    for (int d = OUTPUT_RANK - 1; d >= 0; d--)
     {
         const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);
@@ -1369,7 +1362,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // Product
-    WriteKeptProduct(first + item, alpha * ProductSum(at) + (C_PRESENT ? beta * ReadC(at) : 0.0f));
+    WriteKeptProduct(first + item, alpha * ProductSum(at) + (C_RANK ? beta * ReadC(at) : 0.0f));
 #elif PASS == 1  // OutputTensor
     WriteOutput(at, Activate(ReadKeptProduct(at), 0));
 #endif

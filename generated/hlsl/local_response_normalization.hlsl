@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_LOCAL_RESPONSE_NORMALIZATION: Divides each element by a power of the sum of squares in its neighborhood.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... local_response_normalization.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -265,7 +262,7 @@ float Pow(float x, float y)
     return result;
 }
 
-float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)]; }
 
 void StoreOutput(uint offset, float values[VECTOR])
 {
@@ -276,7 +273,7 @@ void StoreOutput(uint offset, float values[VECTOR])
     outputTensor[offset / VECTOR] = elements;
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
 List Region(List c, List w)
 {
@@ -303,7 +300,7 @@ float BaseSum(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             const List list1 = Region(at, w);
-            if (InBounds(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+            if (InBounds(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_RANK)))
                 result += ReadInput(list1) * ReadInput(list1);
         }
     }

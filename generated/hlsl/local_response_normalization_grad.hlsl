@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_LOCAL_RESPONSE_NORMALIZATION_GRAD: Gradient of LOCAL_RESPONSE_NORMALIZATION with respect to its input.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... local_response_normalization_grad.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -281,12 +278,11 @@ float Pow(float x, float y)
     return result;
 }
 
-float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)]; }
 
 float ReadInputGradient(List at)
 {
-    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
-        INPUT_GRADIENT_SIZES_LENGTH)];
+    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_RANK)];
 }
 
 void StoreOutputGradient(uint offset, float values[VECTOR])
@@ -298,17 +294,14 @@ void StoreOutputGradient(uint offset, float values[VECTOR])
     outputGradientTensor[offset / VECTOR] = elements;
 }
 
-uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
+uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_RANK); }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 
-float ReadKeptBase(List at) { return LoadReal(keptBaseFirst, ClampedIndex(at, keptBaseSizes, KEPT_BASE_SIZES_LENGTH)); }
+float ReadKeptBase(List at) { return LoadReal(keptBaseFirst, ClampedIndex(at, keptBaseSizes, KEPT_BASE_RANK)); }
 
-float ReadKeptShares(List at)
-{
-    return LoadReal(keptSharesFirst, ClampedIndex(at, keptSharesSizes, KEPT_SHARES_SIZES_LENGTH));
-}
+float ReadKeptShares(List at) { return LoadReal(keptSharesFirst, ClampedIndex(at, keptSharesSizes, KEPT_SHARES_RANK)); }
 
 void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 
@@ -340,7 +333,7 @@ float BaseSum(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             const List list1 = Region(at, w);
-            if (InBounds(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+            if (InBounds(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_RANK)))
                 result += ReadInput(list1) * ReadInput(list1);
         }
     }
@@ -374,7 +367,7 @@ float OutputGradientSum(List at)
         for (w.entries[wRow] = wFirst.entries[wRow]; w.entries[wRow] < wEnd; w.entries[wRow]++)
         {
             const List list1 = Holder(at, w);
-            if (InBounds(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+            if (InBounds(list1, ListOf(inputSizes[0], inputSizes[1], INPUT_RANK)))
                 result += ReadKeptShares(list1);
         }
     }

@@ -4,9 +4,6 @@
 // DML_OPERATOR_LP_POOLING1: Computes the Lp norm of the elements under a window that slides over the spatial dimensions
 // and may skip elements.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... lp_pooling1.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -25,7 +22,7 @@
 #define OUTPUT_STORED OUTPUT_TYPE
 
 #if PASS == 1
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
@@ -332,14 +329,14 @@ float Pow(float x, float y)
 }
 
 float LoadInput(uint offset) { return (float)inputTensor[offset]; }
-float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)]; }
 
 void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
 }
 
 int Dilation(int d) { return ENTRY_OF(dilations, DILATIONS_LENGTH, d); }

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_LSTM: Runs a layer of long short-term memory (LSTM) over sequences, in one direction or both.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... lstm.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -20,44 +17,36 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, sums.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef BIAS_PRESENT
-#define BIAS_PRESENT 0
+#ifndef BIAS_RANK
+#define BIAS_RANK 0  // absent
 #define BIAS_TYPE FLOAT32
-#define BIAS_SIZES_LENGTH 0
 #endif
-#ifndef HIDDEN_INIT_PRESENT
-#define HIDDEN_INIT_PRESENT 0
+#ifndef HIDDEN_INIT_RANK
+#define HIDDEN_INIT_RANK 0  // absent
 #define HIDDEN_INIT_TYPE FLOAT32
-#define HIDDEN_INIT_SIZES_LENGTH 0
 #endif
-#ifndef CELL_MEM_INIT_PRESENT
-#define CELL_MEM_INIT_PRESENT 0
+#ifndef CELL_MEM_INIT_RANK
+#define CELL_MEM_INIT_RANK 0  // absent
 #define CELL_MEM_INIT_TYPE FLOAT32
-#define CELL_MEM_INIT_SIZES_LENGTH 0
 #endif
-#ifndef SEQUENCE_LENGTHS_PRESENT
-#define SEQUENCE_LENGTHS_PRESENT 0
-#define SEQUENCE_LENGTHS_SIZES_LENGTH 0
+#ifndef SEQUENCE_LENGTHS_RANK
+#define SEQUENCE_LENGTHS_RANK 0  // absent
 #endif
-#ifndef PEEPHOLE_PRESENT
-#define PEEPHOLE_PRESENT 0
+#ifndef PEEPHOLE_RANK
+#define PEEPHOLE_RANK 0  // absent
 #define PEEPHOLE_TYPE FLOAT32
-#define PEEPHOLE_SIZES_LENGTH 0
 #endif
-#ifndef OUTPUT_SEQUENCE_PRESENT
-#define OUTPUT_SEQUENCE_PRESENT 0
+#ifndef OUTPUT_SEQUENCE_RANK
+#define OUTPUT_SEQUENCE_RANK 0  // absent
 #define OUTPUT_SEQUENCE_TYPE FLOAT32
-#define OUTPUT_SEQUENCE_SIZES_LENGTH 0
 #endif
-#ifndef OUTPUT_SINGLE_PRESENT
-#define OUTPUT_SINGLE_PRESENT 0
+#ifndef OUTPUT_SINGLE_RANK
+#define OUTPUT_SINGLE_RANK 0  // absent
 #define OUTPUT_SINGLE_TYPE FLOAT32
-#define OUTPUT_SINGLE_SIZES_LENGTH 0
 #endif
-#ifndef OUTPUT_CELL_SINGLE_PRESENT
-#define OUTPUT_CELL_SINGLE_PRESENT 0
+#ifndef OUTPUT_CELL_SINGLE_RANK
+#define OUTPUT_CELL_SINGLE_RANK 0  // absent
 #define OUTPUT_CELL_SINGLE_TYPE FLOAT32
-#define OUTPUT_CELL_SINGLE_SIZES_LENGTH 0
 #endif
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1  // which does nothing
@@ -470,47 +459,46 @@ float Tanh(float x)
 
 float ReadBias(List at)
 {
-    return BIAS_PRESENT ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (float)0;
+    return BIAS_RANK ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_RANK)] : (float)0;
 }
 
 float ReadHiddenInit(List at)
 {
-    return HIDDEN_INIT_PRESENT ? (float)hiddenInitTensor[ClampedOffset(at, hiddenInitSizes, hiddenInitStrides,
-        HIDDEN_INIT_SIZES_LENGTH)] : (float)0;
+    return HIDDEN_INIT_RANK ? (float)hiddenInitTensor[ClampedOffset(at, hiddenInitSizes, hiddenInitStrides,
+        HIDDEN_INIT_RANK)] : (float)0;
 }
 
 float ReadCellMemInit(List at)
 {
-    return CELL_MEM_INIT_PRESENT ? (float)cellMemInitTensor[ClampedOffset(at, cellMemInitSizes, cellMemInitStrides,
-        CELL_MEM_INIT_SIZES_LENGTH)] : (float)0;
+    return CELL_MEM_INIT_RANK ? (float)cellMemInitTensor[ClampedOffset(at, cellMemInitSizes, cellMemInitStrides,
+        CELL_MEM_INIT_RANK)] : (float)0;
 }
 
 uint ReadSequenceLengths(List at)
 {
-    return SEQUENCE_LENGTHS_PRESENT ? (uint)sequenceLengthsTensor[ClampedOffset(at, sequenceLengthsSizes,
-        sequenceLengthsStrides, SEQUENCE_LENGTHS_SIZES_LENGTH)] : (uint)0;
+    return SEQUENCE_LENGTHS_RANK ? (uint)sequenceLengthsTensor[ClampedOffset(at, sequenceLengthsSizes,
+        sequenceLengthsStrides, SEQUENCE_LENGTHS_RANK)] : (uint)0;
 }
 
 float ReadPeephole(List at)
 {
-    return PEEPHOLE_PRESENT ? (float)peepholeTensor[ClampedOffset(at, peepholeSizes, peepholeStrides,
-        PEEPHOLE_SIZES_LENGTH)] : (float)0;
+    return PEEPHOLE_RANK ? (float)peepholeTensor[ClampedOffset(at, peepholeSizes, peepholeStrides, PEEPHOLE_RANK)]
+        : (float)0;
 }
 
 void WriteOutputSequence(List at, float entry)
 {
-    outputSequenceTensor[OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_SIZES_LENGTH)] =
-        (OUTPUT_SEQUENCE_STORED)entry;
+    outputSequenceTensor[OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_RANK)] = (OUTPUT_SEQUENCE_STORED)entry;
 }
 
 void WriteOutputSingle(List at, float entry)
 {
-    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_SIZES_LENGTH)] = (OUTPUT_SINGLE_STORED)entry;
+    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_RANK)] = (OUTPUT_SINGLE_STORED)entry;
 }
 
 void WriteOutputCellSingle(List at, float entry)
 {
-    outputCellSingleTensor[OffsetOf(at, outputCellSingleStrides, OUTPUT_CELL_SINGLE_SIZES_LENGTH)] =
+    outputCellSingleTensor[OffsetOf(at, outputCellSingleStrides, OUTPUT_CELL_SINGLE_RANK)] =
         (OUTPUT_CELL_SINGLE_STORED)entry;
 }
 
@@ -519,16 +507,12 @@ float LoadReal(int first, uint number) { return asfloat(ScratchWord((uint)first 
 
 float ReadKeptInputProjection(List at)
 {
-    return LoadReal(keptInputProjectionFirst, ClampedIndex(at, keptInputProjectionSizes,
-        KEPT_INPUT_PROJECTION_SIZES_LENGTH));
+    return LoadReal(keptInputProjectionFirst, ClampedIndex(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_RANK));
 }
 
-float ReadKeptCell(List at) { return LoadReal(keptCellFirst, ClampedIndex(at, keptCellSizes, KEPT_CELL_SIZES_LENGTH)); }
+float ReadKeptCell(List at) { return LoadReal(keptCellFirst, ClampedIndex(at, keptCellSizes, KEPT_CELL_RANK)); }
 
-float ReadKeptHidden(List at)
-{
-    return LoadReal(keptHiddenFirst, ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH));
-}
+float ReadKeptHidden(List at) { return LoadReal(keptHiddenFirst, ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_RANK)); }
 
 void StoreReal(int first, uint number, float entry) { ScratchWord((uint)first + number) = asuint(entry); }
 
@@ -587,7 +571,7 @@ float Activate(float input, int number)
 
 float Bias(int part, int d, int i)
 {
-    if (BIAS_PRESENT)
+    if (BIAS_RANK)
         return ReadBias(ListOf(int4(0, 0, d, RavelIndex(ListOf(int4(part, i, 0, 0), 0, 2),
             ListOf(number[0], number[1], NUMBER_LENGTH))), 0, 4));
     return 0.0f;
@@ -595,20 +579,20 @@ float Bias(int part, int d, int i)
 
 float Initial(List at)
 {
-    if (CELL_MEM_INIT_PRESENT)
+    if (CELL_MEM_INIT_RANK)
         return ReadCellMemInit(Join(ListOf(number2[0], number2[1], NUMBER2_LENGTH), Part(at, 1, 8)));
     return 0.0f;
 }
 
 int Length(int b)
 {
-    if (SEQUENCE_LENGTHS_PRESENT)
+    if (SEQUENCE_LENGTHS_RANK)
         return (int)max(min((int64_t)ReadSequenceLengths(ListOf(int4(0, 0, 0, b), 0, 4)), (int64_t)sequenceLength),
             (int64_t)0);
     return sequenceLength;
 }
 
-bool Active(List at) { return !SEQUENCE_LENGTHS_PRESENT || Entry(at, 0) <= Length(Entry(at, 2)); }
+bool Active(List at) { return !SEQUENCE_LENGTHS_RANK || Entry(at, 0) <= Length(Entry(at, 2)); }
 
 float Clip(float x)
 {
@@ -638,14 +622,14 @@ float CellChoice(List at)
 
 float HiddenInitial(List at)
 {
-    if (HIDDEN_INIT_PRESENT)
+    if (HIDDEN_INIT_RANK)
         return ReadHiddenInit(Join(ListOf(number2[0], number2[1], NUMBER2_LENGTH), Part(at, 1, 8)));
     return 0.0f;
 }
 
 float Peephole(List at, int g, float x)
 {
-    if (PEEPHOLE_PRESENT)
+    if (PEEPHOLE_RANK)
         return ReadPeephole(ListOf(int4(0, 0, Entry(at, 1),
             RavelIndex(ListOf(int4(g, Entry(at, 3), 0, 0), 0, 2), ListOf(number3[0], number3[1], NUMBER3_LENGTH))), 0,
             4)) * x;

@@ -4,9 +4,6 @@
 // DML_OPERATOR_MATRIX_MULTIPLY_INTEGER: Multiplies integer matrices after subtracting their zero points, one batch and
 // channel after the other.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... matrix_multiply_integer.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -19,15 +16,13 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, product.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef AZERO_POINT_PRESENT
-#define AZERO_POINT_PRESENT 0
+#ifndef AZERO_POINT_RANK
+#define AZERO_POINT_RANK 0  // absent
 #define AZERO_POINT_TYPE INT8
-#define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifndef BZERO_POINT_PRESENT
-#define BZERO_POINT_PRESENT 0
+#ifndef BZERO_POINT_RANK
+#define BZERO_POINT_RANK 0  // absent
 #define BZERO_POINT_TYPE INT8
-#define BZERO_POINT_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -62,7 +57,7 @@
 #endif
 
 #if PASS >= 1
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define ROW_AXIS (RANK - 2)
 #define COLUMN_AXIS (RANK - 1)
 #endif
@@ -217,8 +212,8 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 }
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
-    return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
-        AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
+    return AZERO_POINT_RANK ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_RANK))
+        : (AZERO_POINT_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -236,51 +231,51 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 }
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
-    return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
-        BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
+    return BZERO_POINT_RANK ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_RANK))
+        : (BZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, int value) { outputTensor[offset] = (int)value; }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, int entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (int)entry; }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
+void WriteOutput(List at, int entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (int)entry; }
 
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = AZERO_POINT_SIZES_LENGTH;
+    result.length = AZERO_POINT_RANK;
     [unroll]
-    for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == max(AZERO_POINT_SIZES_LENGTH - 2, 0)
-            && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
+    for (int v1 = 0; v1 < AZERO_POINT_RANK; v1++)
+        result.entries[v1] = v1 == max(AZERO_POINT_RANK - 2, 0) && ENTRY_OF(aZeroPointSizes, AZERO_POINT_RANK, v1) != 1
+            ? Entry(at, OUTPUT_RANK - 2) : 0;
     return result;
 }
 
 List OutputList2(List at)
 {
     List result = (List)0;
-    result.length = BZERO_POINT_SIZES_LENGTH;
+    result.length = BZERO_POINT_RANK;
     [unroll]
-    for (int v1 = 0; v1 < BZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == BZERO_POINT_SIZES_LENGTH - 1
-            && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
+    for (int v1 = 0; v1 < BZERO_POINT_RANK; v1++)
+        result.entries[v1] = v1 == BZERO_POINT_RANK - 1 && ENTRY_OF(bZeroPointSizes, BZERO_POINT_RANK, v1) != 1
+            ? Entry(at, OUTPUT_RANK - 1) : 0;
     return result;
 }
 
 #if PASS < 1
-A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_RANK)); }
 
-B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_RANK)); }
 
 int I(List at) { return Entry(at, r2); }
 
 List PickList(int d, int i)
 {
     List result = (List)0;
-    result.length = AZERO_POINT_SIZES_LENGTH;
+    result.length = AZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < AZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -288,7 +283,7 @@ int Pick(int d, int i) { return (int)ReadAZeroPoint(PickList(d, i)); }
 
 int Zero(int d, int i)
 {
-    if (AZERO_POINT_PRESENT)
+    if (AZERO_POINT_RANK)
         return Pick(d, i);
     return 0;
 }
@@ -303,10 +298,10 @@ int J(List at) { return Entry(at, r); }
 List PickList2(int d, int i)
 {
     List result = (List)0;
-    result.length = BZERO_POINT_SIZES_LENGTH;
+    result.length = BZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < BZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -314,7 +309,7 @@ int ZeroPick(int d, int i) { return (int)ReadBZeroPoint(PickList2(d, i)); }
 
 int RightZero(int d, int i)
 {
-    if (BZERO_POINT_PRESENT)
+    if (BZERO_POINT_RANK)
         return ZeroPick(d, i);
     return 0;
 }
@@ -354,9 +349,9 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return AZERO_POINT_PRESENT ? (int)ReadAZeroPoint(OutputList(at)) : 0; }
+int LeftZeroPoint(List at) { return AZERO_POINT_RANK ? (int)ReadAZeroPoint(OutputList(at)) : 0; }
 
-int RightZeroPoint(List at) { return BZERO_POINT_PRESENT ? (int)ReadBZeroPoint(OutputList2(at)) : 0; }
+int RightZeroPoint(List at) { return BZERO_POINT_RANK ? (int)ReadBZeroPoint(OutputList2(at)) : 0; }
 
 // Epilogue: the element, given its sum
 int Finished(List at, int total) { return (int)total; }
@@ -370,7 +365,7 @@ List PositionOf(uint number, uint y, uint x)
     at.length = RANK;
     uint rest = number;
     [unroll]
-    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    for (int d = OUTPUT_RANK - 1; d >= 0; d--)
     {
         const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);

@@ -4,9 +4,6 @@
 // DML_OPERATOR_MATRIX_MULTIPLY_INTEGER_TO_FLOAT: Multiplies integer matrices after subtracting their zero points,
 // scales the products to floating point and adds a bias.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... matrix_multiply_integer_to_float.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -19,20 +16,17 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, product.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef AZERO_POINT_PRESENT
-#define AZERO_POINT_PRESENT 0
+#ifndef AZERO_POINT_RANK
+#define AZERO_POINT_RANK 0  // absent
 #define AZERO_POINT_TYPE INT32
-#define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifndef BZERO_POINT_PRESENT
-#define BZERO_POINT_PRESENT 0
+#ifndef BZERO_POINT_RANK
+#define BZERO_POINT_RANK 0  // absent
 #define BZERO_POINT_TYPE INT32
-#define BZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifndef BIAS_PRESENT
-#define BIAS_PRESENT 0
+#ifndef BIAS_RANK
+#define BIAS_RANK 0  // absent
 #define BIAS_TYPE FLOAT32
-#define BIAS_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -89,7 +83,7 @@
 #endif
 
 #if PASS >= 1
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define ROW_AXIS (RANK - 2)
 #define COLUMN_AXIS (RANK - 1)
 #endif
@@ -286,10 +280,7 @@ A_VALUE LoadA(uint offset)
 #endif
 }
 
-float ReadAScale(List at)
-{
-    return (float)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_SIZES_LENGTH)];
-}
+float ReadAScale(List at) { return (float)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_RANK)]; }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
@@ -304,8 +295,8 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 }
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
-    return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
-        AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
+    return AZERO_POINT_RANK ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_RANK))
+        : (AZERO_POINT_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -319,10 +310,7 @@ B_VALUE LoadB(uint offset)
 #endif
 }
 
-float ReadBScale(List at)
-{
-    return (float)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_SIZES_LENGTH)];
-}
+float ReadBScale(List at) { return (float)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_RANK)]; }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
@@ -337,21 +325,21 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 }
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
-    return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
-        BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
+    return BZERO_POINT_RANK ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_RANK))
+        : (BZERO_POINT_VALUE)0;
 }
 
 float ReadBias(List at)
 {
-    return BIAS_PRESENT ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (float)0;
+    return BIAS_RANK ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_RANK)] : (float)0;
 }
 
 void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
 }
 
 int I(List at) { return Entry(at, r2); }
@@ -359,10 +347,10 @@ int I(List at) { return Entry(at, r2); }
 List PickList(int d, int i)
 {
     List result = (List)0;
-    result.length = ASCALE_SIZES_LENGTH;
+    result.length = ASCALE_RANK;
     [unroll]
-    for (int e = 0; e < ASCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(aScaleSizes, ASCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < ASCALE_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(aScaleSizes, ASCALE_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -373,10 +361,10 @@ int J(List at) { return Entry(at, r3); }
 List PickList2(int d, int i)
 {
     List result = (List)0;
-    result.length = BSCALE_SIZES_LENGTH;
+    result.length = BSCALE_RANK;
     [unroll]
-    for (int e = 0; e < BSCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(bScaleSizes, BSCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < BSCALE_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(bScaleSizes, BSCALE_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -387,37 +375,37 @@ float Factor(List at) { return Pick(ROW_AXIS_BOUND, I(at)) * FactorPick(COLUMN_A
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = AZERO_POINT_SIZES_LENGTH;
+    result.length = AZERO_POINT_RANK;
     [unroll]
-    for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == max(AZERO_POINT_SIZES_LENGTH - 2, 0)
-            && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
+    for (int v1 = 0; v1 < AZERO_POINT_RANK; v1++)
+        result.entries[v1] = v1 == max(AZERO_POINT_RANK - 2, 0) && ENTRY_OF(aZeroPointSizes, AZERO_POINT_RANK, v1) != 1
+            ? Entry(at, OUTPUT_RANK - 2) : 0;
     return result;
 }
 
 List OutputList2(List at)
 {
     List result = (List)0;
-    result.length = BZERO_POINT_SIZES_LENGTH;
+    result.length = BZERO_POINT_RANK;
     [unroll]
-    for (int v1 = 0; v1 < BZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == BZERO_POINT_SIZES_LENGTH - 1
-            && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
+    for (int v1 = 0; v1 < BZERO_POINT_RANK; v1++)
+        result.entries[v1] = v1 == BZERO_POINT_RANK - 1 && ENTRY_OF(bZeroPointSizes, BZERO_POINT_RANK, v1) != 1
+            ? Entry(at, OUTPUT_RANK - 1) : 0;
     return result;
 }
 
 #if PASS < 1
-A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_RANK)); }
 
-B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_RANK)); }
 
 List PickList3(int d, int i)
 {
     List result = (List)0;
-    result.length = AZERO_POINT_SIZES_LENGTH;
+    result.length = AZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < AZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -425,7 +413,7 @@ int64_t ZeroPick(int d, int i) { return (int64_t)ReadAZeroPoint(PickList3(d, i))
 
 int64_t Zero(int d, int i)
 {
-    if (AZERO_POINT_PRESENT)
+    if (AZERO_POINT_RANK)
         return ZeroPick(d, i);
     return 0;
 }
@@ -438,10 +426,10 @@ int64_t Left(List at, int k)
 List PickList4(int d, int i)
 {
     List result = (List)0;
-    result.length = BZERO_POINT_SIZES_LENGTH;
+    result.length = BZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < BZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -449,7 +437,7 @@ int64_t ZeroPick2(int d, int i) { return (int64_t)ReadBZeroPoint(PickList4(d, i)
 
 int64_t RightZero(int d, int i)
 {
-    if (BZERO_POINT_PRESENT)
+    if (BZERO_POINT_RANK)
         return ZeroPick2(d, i);
     return 0;
 }
@@ -489,18 +477,12 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return (int)(AZERO_POINT_PRESENT ? (int64_t)ReadAZeroPoint(OutputList(at)) : (int64_t)0); }
+int LeftZeroPoint(List at) { return (int)(AZERO_POINT_RANK ? (int64_t)ReadAZeroPoint(OutputList(at)) : (int64_t)0); }
 
-int RightZeroPoint(List at)
-{
-    return (int)(BZERO_POINT_PRESENT ? (int64_t)ReadBZeroPoint(OutputList2(at)) : (int64_t)0);
-}
+int RightZeroPoint(List at) { return (int)(BZERO_POINT_RANK ? (int64_t)ReadBZeroPoint(OutputList2(at)) : (int64_t)0); }
 
 // Epilogue: the element, given its sum
-float Finished(List at, int total)
-{
-    return Convert(total, (float)0) * Factor(at) + (BIAS_PRESENT ? ReadBias(at) : 0.0f);
-}
+float Finished(List at, int total) { return Convert(total, (float)0) * Factor(at) + (BIAS_RANK ? ReadBias(at) : 0.0f); }
 #endif
 
 #if PASS >= 1
@@ -511,7 +493,7 @@ List PositionOf(uint number, uint y, uint x)
     at.length = RANK;
     uint rest = number;
     [unroll]
-    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    for (int d = OUTPUT_RANK - 1; d >= 0; d--)
     {
         const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);
@@ -1200,7 +1182,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, OutputSum(at) * Factor(at) + (BIAS_PRESENT ? ReadBias(at) : 0.0f));
+    WriteOutput(at, OutputSum(at) * Factor(at) + (BIAS_RANK ? ReadBias(at) : 0.0f));
 #endif
 #endif
 }

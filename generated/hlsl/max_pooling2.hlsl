@@ -4,9 +4,6 @@
 // DML_OPERATOR_MAX_POOLING2: Computes the largest of the elements under a window that slides over the spatial
 // dimensions and may skip elements, and returns its position.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling2.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -19,10 +16,9 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, sliding.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef OUTPUT_INDICES_PRESENT
-#define OUTPUT_INDICES_PRESENT 0
+#ifndef OUTPUT_INDICES_RANK
+#define OUTPUT_INDICES_RANK 0  // absent
 #define OUTPUT_INDICES_TYPE UINT32
-#define OUTPUT_INDICES_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -52,7 +48,7 @@
 #define OUTPUT_INDICES_VALUE FACT(VALUE, OUTPUT_INDICES_TYPE)
 
 #if PASS == 2
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
 #if INPUT_BITS < 16
@@ -277,7 +273,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -295,12 +291,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_RANK), entry); }
 
 void WriteOutputIndices(List at, OUTPUT_INDICES_VALUE entry)
 {
-    outputIndicesTensor[OffsetOf(at, outputIndicesStrides, OUTPUT_INDICES_SIZES_LENGTH)] = (OUTPUT_INDICES_STORED)entry;
+    outputIndicesTensor[OffsetOf(at, outputIndicesStrides, OUTPUT_INDICES_RANK)] = (OUTPUT_INDICES_STORED)entry;
 }
 
 int Dilation(int d) { return ENTRY_OF(dilations, DILATIONS_LENGTH, d); }
@@ -395,7 +391,7 @@ int OutputIndicesChoice(List at)
 {
     if (OutputIndicesAny(at))
         return RavelIndex(Join(Part(at, 0, 2), Position(Part(at, 2, 8), GreatestAt(at))),
-            ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
+            ListOf(inputSizes[0], inputSizes[1], INPUT_RANK));
     return 0;
 }
 

@@ -4,9 +4,6 @@
 // DML_OPERATOR_MAX_POOLING_GRAD: Gradient of MAX_POOLING2: adds the gradient of every window to the window's largest
 // element; the first wins a tie.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling_grad.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -199,12 +196,11 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 
-float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)]; }
 
 float ReadInputGradient(List at)
 {
-    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
-        INPUT_GRADIENT_SIZES_LENGTH)];
+    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_RANK)];
 }
 
 void StoreOutputGradient(uint offset, float values[VECTOR])
@@ -216,15 +212,12 @@ void StoreOutputGradient(uint offset, float values[VECTOR])
     outputGradientTensor[offset / VECTOR] = elements;
 }
 
-uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
+uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_RANK); }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
-int ReadKeptWinner(List at)
-{
-    return LoadInt(keptWinnerFirst, ClampedIndex(at, keptWinnerSizes, KEPT_WINNER_SIZES_LENGTH));
-}
+int ReadKeptWinner(List at) { return LoadInt(keptWinnerFirst, ClampedIndex(at, keptWinnerSizes, KEPT_WINNER_RANK)); }
 
 void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
 
@@ -301,7 +294,7 @@ int WinnerChoice(List at)
 {
     if (WinnerAny(at))
         return RavelIndex(Join(Part(at, 0, 2), Position(Part(at, 2, 8), GreatestAt(at))),
-            ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
+            ListOf(inputSizes[0], inputSizes[1], INPUT_RANK));
     return -1;
 }
 
@@ -350,7 +343,7 @@ float OutputGradientSum(List at)
         for (o.entries[oRow] = oFirst.entries[oRow]; o.entries[oRow] < oEnd; o.entries[oRow]++)
         {
             if (ReadKeptWinner(Join(Part(at, 0, 2), o)) == RavelIndex(at,
-                ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+                ListOf(inputSizes[0], inputSizes[1], INPUT_RANK)))
                 result += ReadInputGradient(Join(Part(at, 0, 2), o));
         }
     }

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_MAX_UNPOOLING: Puts the maxima of a pooling back where they were found, and 0 elsewhere.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_unpooling.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -178,11 +175,11 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
 INDICES_VALUE ReadIndices(List at)
 {
-    return (INDICES_VALUE)indicesTensor[ClampedOffset(at, indicesSizes, indicesStrides, INDICES_SIZES_LENGTH)];
+    return (INDICES_VALUE)indicesTensor[ClampedOffset(at, indicesSizes, indicesStrides, INDICES_RANK)];
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
@@ -211,18 +208,18 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
-int ReadKeptLast(List at) { return LoadInt(keptLastFirst, ClampedIndex(at, keptLastSizes, KEPT_LAST_SIZES_LENGTH)); }
+int ReadKeptLast(List at) { return LoadInt(keptLastFirst, ClampedIndex(at, keptLastSizes, KEPT_LAST_RANK)); }
 
 INPUT_VALUE OutputChoice(List at)
 {
     if (ReadKeptLast(at) > 0)
-        return ReadInput(UnravelIndexBy(ReadKeptLast(at) - 1, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH),
-            ListOf(inputSizesReciprocals[0], inputSizesReciprocals[1], INPUT_SIZES_LENGTH)));
+        return ReadInput(UnravelIndexBy(ReadKeptLast(at) - 1, ListOf(inputSizes[0], inputSizes[1], INPUT_RANK),
+            ListOf(inputSizesReciprocals[0], inputSizesReciprocals[1], INPUT_RANK)));
     return (INPUT_VALUE)0;
 }
 
@@ -262,9 +259,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (int d = 0; d < RANK; d++)  // from the end, which was cleared last, and is still cached
             p.entries[d] = (int)sizes[d].size - 1 - at.entries[d];
         const int64_t key = Integer(ReadIndices(p));
-        const int value = RavelIndex(p, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)) + 1;
-        if (value > 0 && key >= 0 && key < Multiplied(ListOf(keptLastSizes[0], keptLastSizes[1],
-            KEPT_LAST_SIZES_LENGTH)))
+        const int value = RavelIndex(p, ListOf(inputSizes[0], inputSizes[1], INPUT_RANK)) + 1;
+        if (value > 0 && key >= 0 && key < Multiplied(ListOf(keptLastSizes[0], keptLastSizes[1], KEPT_LAST_RANK)))
             InterlockedMax(scratch[(uint)keptLastFirst + (uint)key], (uint)value);
 #elif PASS == 1  // OutputTensor
         result[inVector] = OutputChoice(at);

@@ -4,21 +4,18 @@
 // DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1: Normalizes the input by its own mean and variance along axes of choice,
 // then scales and shifts it.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... mean_variance_normalization1.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
 // are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets: docs/MACROS.md, definition, rows.
 // Dispatch groupColumns x rows groups.
 
-#ifndef SCALE_PRESENT
-#define SCALE_PRESENT 0
+#ifndef SCALE_RANK
+#define SCALE_RANK 0  // absent
 #define SCALE_TYPE FLOAT32
 #endif
-#ifndef BIAS_PRESENT
-#define BIAS_PRESENT 0
+#ifndef BIAS_RANK
+#define BIAS_RANK 0  // absent
 #define BIAS_TYPE FLOAT32
 #endif
 #ifndef ACTIVATION_COUNT
@@ -657,8 +654,8 @@ void WorkOnRows(uint number, uint thread)
             const Position place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
             if (!WHOLE) LoadInputElements(row.input + (INPUT_SINGLE ? 0 : place.input), inputBlock[u]);
-            if (SCALE_PRESENT) LoadScaleElements(row.scale + (SCALE_SINGLE ? 0 : place.scale), scaleBlock[u]);
-            if (BIAS_PRESENT) LoadBiasElements(row.bias + (BIAS_SINGLE ? 0 : place.bias), biasBlock[u]);
+            if (SCALE_RANK) LoadScaleElements(row.scale + (SCALE_SINGLE ? 0 : place.scale), scaleBlock[u]);
+            if (BIAS_RANK) LoadBiasElements(row.bias + (BIAS_SINGLE ? 0 : place.bias), biasBlock[u]);
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -674,8 +671,8 @@ void WorkOnRows(uint number, uint thread)
                     const float scaleElement = scaleBlock[u][k];
                     const float biasElement = biasBlock[u][k];
 
-                    outputValues[k] = Activate((SCALE_PRESENT ? scaleElement : 1.0f) * (inputElement - rowCenter) / row3
-                        + (BIAS_PRESENT ? biasElement : 0.0f), 0);
+                    outputValues[k] = Activate((SCALE_RANK ? scaleElement : 1.0f) * (inputElement - rowCenter) / row3
+                        + (BIAS_RANK ? biasElement : 0.0f), 0);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -4,9 +4,6 @@
 // DML_OPERATOR_MULTIHEAD_ATTENTION: Multi-head attention, which weighs values by how well queries match keys; keys and
 // values can be appended to those of earlier calls.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... multihead_attention.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -23,69 +20,56 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, attention.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef QUERY_PRESENT
-#define QUERY_PRESENT 0
+#ifndef QUERY_RANK
+#define QUERY_RANK 0  // absent
 #define QUERY_TYPE FLOAT32
-#define QUERY_SIZES_LENGTH 0
 #endif
-#ifndef KEY_PRESENT
-#define KEY_PRESENT 0
+#ifndef KEY_RANK
+#define KEY_RANK 0  // absent
 #define KEY_TYPE FLOAT32
-#define KEY_SIZES_LENGTH 0
 #endif
-#ifndef VALUE_PRESENT
-#define VALUE_PRESENT 0
+#ifndef VALUE_RANK
+#define VALUE_RANK 0  // absent
 #define VALUE_TYPE FLOAT32
-#define VALUE_SIZES_LENGTH 0
 #endif
-#ifndef STACKED_QUERY_KEY_PRESENT
-#define STACKED_QUERY_KEY_PRESENT 0
+#ifndef STACKED_QUERY_KEY_RANK
+#define STACKED_QUERY_KEY_RANK 0  // absent
 #define STACKED_QUERY_KEY_TYPE FLOAT32
-#define STACKED_QUERY_KEY_SIZES_LENGTH 0
 #endif
-#ifndef STACKED_KEY_VALUE_PRESENT
-#define STACKED_KEY_VALUE_PRESENT 0
+#ifndef STACKED_KEY_VALUE_RANK
+#define STACKED_KEY_VALUE_RANK 0  // absent
 #define STACKED_KEY_VALUE_TYPE FLOAT32
-#define STACKED_KEY_VALUE_SIZES_LENGTH 0
 #endif
-#ifndef STACKED_QUERY_KEY_VALUE_PRESENT
-#define STACKED_QUERY_KEY_VALUE_PRESENT 0
+#ifndef STACKED_QUERY_KEY_VALUE_RANK
+#define STACKED_QUERY_KEY_VALUE_RANK 0  // absent
 #define STACKED_QUERY_KEY_VALUE_TYPE FLOAT32
-#define STACKED_QUERY_KEY_VALUE_SIZES_LENGTH 0
 #endif
-#ifndef BIAS_PRESENT
-#define BIAS_PRESENT 0
+#ifndef BIAS_RANK
+#define BIAS_RANK 0  // absent
 #define BIAS_TYPE FLOAT32
-#define BIAS_SIZES_LENGTH 0
 #endif
-#ifndef MASK_PRESENT
-#define MASK_PRESENT 0
-#define MASK_SIZES_LENGTH 0
+#ifndef MASK_RANK
+#define MASK_RANK 0  // absent
 #endif
-#ifndef RELATIVE_POSITION_BIAS_PRESENT
-#define RELATIVE_POSITION_BIAS_PRESENT 0
+#ifndef RELATIVE_POSITION_BIAS_RANK
+#define RELATIVE_POSITION_BIAS_RANK 0  // absent
 #define RELATIVE_POSITION_BIAS_TYPE FLOAT32
-#define RELATIVE_POSITION_BIAS_SIZES_LENGTH 0
 #endif
-#ifndef PAST_KEY_PRESENT
-#define PAST_KEY_PRESENT 0
+#ifndef PAST_KEY_RANK
+#define PAST_KEY_RANK 0  // absent
 #define PAST_KEY_TYPE FLOAT32
-#define PAST_KEY_SIZES_LENGTH 0
 #endif
-#ifndef PAST_VALUE_PRESENT
-#define PAST_VALUE_PRESENT 0
+#ifndef PAST_VALUE_RANK
+#define PAST_VALUE_RANK 0  // absent
 #define PAST_VALUE_TYPE FLOAT32
-#define PAST_VALUE_SIZES_LENGTH 0
 #endif
-#ifndef OUTPUT_PRESENT_KEY_PRESENT
-#define OUTPUT_PRESENT_KEY_PRESENT 0
+#ifndef OUTPUT_PRESENT_KEY_RANK
+#define OUTPUT_PRESENT_KEY_RANK 0  // absent
 #define OUTPUT_PRESENT_KEY_TYPE FLOAT32
-#define OUTPUT_PRESENT_KEY_SIZES_LENGTH 0
 #endif
-#ifndef OUTPUT_PRESENT_VALUE_PRESENT
-#define OUTPUT_PRESENT_VALUE_PRESENT 0
+#ifndef OUTPUT_PRESENT_VALUE_RANK
+#define OUTPUT_PRESENT_VALUE_RANK 0  // absent
 #define OUTPUT_PRESENT_VALUE_TYPE FLOAT32
-#define OUTPUT_PRESENT_VALUE_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -311,81 +295,79 @@ uint ClampedIndex(List at, int4 sizes[2], int length)
 
 float ReadQuery(List at)
 {
-    return QUERY_PRESENT ? (float)queryTensor[ClampedOffset(at, querySizes, queryStrides, QUERY_SIZES_LENGTH)]
-        : (float)0;
+    return QUERY_RANK ? (float)queryTensor[ClampedOffset(at, querySizes, queryStrides, QUERY_RANK)] : (float)0;
 }
 
 float ReadKey(List at)
 {
-    return KEY_PRESENT ? (float)keyTensor[ClampedOffset(at, keySizes, keyStrides, KEY_SIZES_LENGTH)] : (float)0;
+    return KEY_RANK ? (float)keyTensor[ClampedOffset(at, keySizes, keyStrides, KEY_RANK)] : (float)0;
 }
 
 float ReadValue(List at)
 {
-    return VALUE_PRESENT ? (float)valueTensor[ClampedOffset(at, value_Sizes, value_Strides, VALUE_SIZES_LENGTH)]
-        : (float)0;
+    return VALUE_RANK ? (float)valueTensor[ClampedOffset(at, value_Sizes, value_Strides, VALUE_RANK)] : (float)0;
 }
 
 float ReadStackedQueryKey(List at)
 {
-    return STACKED_QUERY_KEY_PRESENT ? (float)stackedQueryKeyTensor[ClampedOffset(at, stackedQueryKeySizes,
-        stackedQueryKeyStrides, STACKED_QUERY_KEY_SIZES_LENGTH)] : (float)0;
+    return STACKED_QUERY_KEY_RANK ? (float)stackedQueryKeyTensor[ClampedOffset(at, stackedQueryKeySizes,
+        stackedQueryKeyStrides, STACKED_QUERY_KEY_RANK)] : (float)0;
 }
 
 float ReadStackedKeyValue(List at)
 {
-    return STACKED_KEY_VALUE_PRESENT ? (float)stackedKeyValueTensor[ClampedOffset(at, stackedKeyValueSizes,
-        stackedKeyValueStrides, STACKED_KEY_VALUE_SIZES_LENGTH)] : (float)0;
+    return STACKED_KEY_VALUE_RANK ? (float)stackedKeyValueTensor[ClampedOffset(at, stackedKeyValueSizes,
+        stackedKeyValueStrides, STACKED_KEY_VALUE_RANK)] : (float)0;
 }
 
 float ReadStackedQueryKeyValue(List at)
 {
-    return STACKED_QUERY_KEY_VALUE_PRESENT ? (float)stackedQueryKeyValueTensor[ClampedOffset(at,
-        stackedQueryKeyValueSizes, stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_SIZES_LENGTH)] : (float)0;
+    return STACKED_QUERY_KEY_VALUE_RANK ? (float)stackedQueryKeyValueTensor[ClampedOffset(at, stackedQueryKeyValueSizes,
+        stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_RANK)] : (float)0;
 }
 
 float ReadBias(List at)
 {
-    return BIAS_PRESENT ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (float)0;
+    return BIAS_RANK ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_RANK)] : (float)0;
 }
 
 int ReadMask(List at)
 {
-    return MASK_PRESENT ? (int)maskTensor[ClampedOffset(at, maskSizes, maskStrides, MASK_SIZES_LENGTH)] : (int)0;
+    return MASK_RANK ? (int)maskTensor[ClampedOffset(at, maskSizes, maskStrides, MASK_RANK)] : (int)0;
 }
 
 float ReadRelativePositionBias(List at)
 {
-    return RELATIVE_POSITION_BIAS_PRESENT ? (float)relativePositionBiasTensor[ClampedOffset(at,
-        relativePositionBiasSizes, relativePositionBiasStrides, RELATIVE_POSITION_BIAS_SIZES_LENGTH)] : (float)0;
+    return RELATIVE_POSITION_BIAS_RANK ? (float)relativePositionBiasTensor[ClampedOffset(at, relativePositionBiasSizes,
+        relativePositionBiasStrides, RELATIVE_POSITION_BIAS_RANK)] : (float)0;
 }
 
 float ReadPastKey(List at)
 {
-    return PAST_KEY_PRESENT ? (float)pastKeyTensor[ClampedOffset(at, pastKeySizes, pastKeyStrides,
-        PAST_KEY_SIZES_LENGTH)] : (float)0;
+    return PAST_KEY_RANK ? (float)pastKeyTensor[ClampedOffset(at, pastKeySizes, pastKeyStrides, PAST_KEY_RANK)]
+        : (float)0;
 }
 
 float ReadPastValue(List at)
 {
-    return PAST_VALUE_PRESENT ? (float)pastValueTensor[ClampedOffset(at, pastValueSizes, pastValueStrides,
-        PAST_VALUE_SIZES_LENGTH)] : (float)0;
+    return PAST_VALUE_RANK ? (float)pastValueTensor[ClampedOffset(at, pastValueSizes, pastValueStrides,
+        PAST_VALUE_RANK)] : (float)0;
 }
 
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
 }
 
 void WriteOutputPresentKey(List at, float entry)
 {
-    outputPresentKeyTensor[OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH)] =
+    outputPresentKeyTensor[OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_RANK)] =
         (OUTPUT_PRESENT_KEY_STORED)entry;
 }
 
 void WriteOutputPresentValue(List at, float entry)
 {
-    outputPresentValueTensor[OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH)] =
+    outputPresentValueTensor[OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_RANK)] =
         (OUTPUT_PRESENT_VALUE_STORED)entry;
 }
 
@@ -394,17 +376,17 @@ float LoadReal(int first, uint number) { return asfloat(ScratchWord((uint)first 
 
 float ReadKeptPresentKey(List at)
 {
-    return LoadReal(keptPresentKeyFirst, ClampedIndex(at, keptPresentKeySizes, KEPT_PRESENT_KEY_SIZES_LENGTH));
+    return LoadReal(keptPresentKeyFirst, ClampedIndex(at, keptPresentKeySizes, KEPT_PRESENT_KEY_RANK));
 }
 
 float ReadKeptPresentValue(List at)
 {
-    return LoadReal(keptPresentValueFirst, ClampedIndex(at, keptPresentValueSizes, KEPT_PRESENT_VALUE_SIZES_LENGTH));
+    return LoadReal(keptPresentValueFirst, ClampedIndex(at, keptPresentValueSizes, KEPT_PRESENT_VALUE_RANK));
 }
 
 float ReadKeptContext(List at)
 {
-    return LoadReal(keptContextFirst, ClampedIndex(at, keptContextSizes, KEPT_CONTEXT_SIZES_LENGTH));
+    return LoadReal(keptContextFirst, ClampedIndex(at, keptContextSizes, KEPT_CONTEXT_RANK));
 }
 
 void StoreReal(int first, uint number, float entry) { ScratchWord((uint)first + number) = asuint(entry); }
@@ -413,21 +395,21 @@ void WriteKeptQuery(uint number, float entry) { StoreReal(keptQueryFirst, number
 void WriteKeptPresentKey(uint number, float entry) { StoreReal(keptPresentKeyFirst, number, entry); }
 void WriteKeptPresentValue(uint number, float entry) { StoreReal(keptPresentValueFirst, number, entry); }
 
-float Row(int b, int s, int i) { return ReadQuery(Align(ListOf(int4(b, s, i, 0), 0, 3), QUERY_SIZES_LENGTH, 0)); }
+float Row(int b, int s, int i) { return ReadQuery(Align(ListOf(int4(b, s, i, 0), 0, 3), QUERY_RANK, 0)); }
 
 float Query(int b, int h, int s, int e)
 {
-    if (QUERY_PRESENT)
+    if (QUERY_RANK)
         return Row(b, s, RavelIndex(ListOf(int4(h, e, 0, 0), 0, 2), ListOf(heads[0], heads[1], HEADS_LENGTH)));
-    if (STACKED_QUERY_KEY_PRESENT)
+    if (STACKED_QUERY_KEY_RANK)
         return ReadStackedQueryKey(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
     return ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
 }
 
 float Bias(int i)
 {
-    if (BIAS_PRESENT)
-        return ReadBias(Align(ListOf(int4(i, 0, 0, 0), 0, 1), BIAS_SIZES_LENGTH, 0));
+    if (BIAS_RANK)
+        return ReadBias(Align(ListOf(int4(i, 0, 0, 0), 0, 1), BIAS_RANK, 0));
     return 0.0f;
 }
 
@@ -439,21 +421,21 @@ bool IsNew(int b, int t)
         ListOf(keySequenceLength[0], keySequenceLength[1], KEY_SEQUENCE_LENGTH_LENGTH));
 }
 
-float KeyRow(int b, int s, int i) { return ReadKey(Align(ListOf(int4(b, s, i, 0), 0, 3), KEY_SIZES_LENGTH, 0)); }
+float KeyRow(int b, int s, int i) { return ReadKey(Align(ListOf(int4(b, s, i, 0), 0, 3), KEY_RANK, 0)); }
 
 float Key(int b, int h, int s, int e)
 {
-    if (KEY_PRESENT)
+    if (KEY_RANK)
         return KeyRow(b, s, RavelIndex(ListOf(int4(h, e, 0, 0), 0, 2),
             ListOf(keyValueHeads[0], keyValueHeads[1], KEY_VALUE_HEADS_LENGTH)));
-    if (STACKED_QUERY_KEY_PRESENT)
+    if (STACKED_QUERY_KEY_RANK)
         return ReadStackedQueryKey(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
-    if (STACKED_KEY_VALUE_PRESENT)
+    if (STACKED_KEY_VALUE_RANK)
         return ReadStackedKeyValue(ListOf(int4(b, s, h, 0), int4(e, 0, 0, 0), 5));
     return ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
 }
 
-bool IsPast(List c) { return PAST_KEY_PRESENT && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength); }
+bool IsPast(List c) { return PAST_KEY_RANK && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength); }
 
 float PreviousKey() { return 0.0f; }
 
@@ -464,26 +446,23 @@ float PresentKeyChoice(List at)
             + Bias(heads2 + RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)),
             ListOf(keyValueHeads[0], keyValueHeads[1], KEY_VALUE_HEADS_LENGTH)));
     if (IsPast(at))
-        return ReadPastKey(Align(at, PAST_KEY_SIZES_LENGTH, 0));
+        return ReadPastKey(Align(at, PAST_KEY_RANK, 0));
     return PreviousKey();
 }
 
-float ValueRow(int b, int s, int i) { return ReadValue(Align(ListOf(int4(b, s, i, 0), 0, 3), VALUE_SIZES_LENGTH, 0)); }
+float ValueRow(int b, int s, int i) { return ReadValue(Align(ListOf(int4(b, s, i, 0), 0, 3), VALUE_RANK, 0)); }
 
 float Value(int b, int h, int s, int e)
 {
-    if (VALUE_PRESENT)
+    if (VALUE_RANK)
         return ValueRow(b, s, RavelIndex(ListOf(int4(h, e, 0, 0), 0, 2),
             ListOf(keyValueHeads2[0], keyValueHeads2[1], KEY_VALUE_HEADS2_LENGTH)));
-    if (STACKED_KEY_VALUE_PRESENT)
+    if (STACKED_KEY_VALUE_RANK)
         return ReadStackedKeyValue(ListOf(int4(b, s, h, 1), int4(e, 0, 0, 0), 5));
     return ReadStackedQueryKeyValue(ListOf(int4(b, s, h, 2), int4(e, 0, 0, 0), 5));
 }
 
-bool PresentValueIsPast(List c)
-{
-    return PAST_VALUE_PRESENT && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength);
-}
+bool PresentValueIsPast(List c) { return PAST_VALUE_RANK && Entry(c, 2) < min(Past(Entry(c, 0)), pastSequenceLength); }
 
 float PreviousValue() { return 0.0f; }
 
@@ -494,7 +473,7 @@ float PresentValueChoice(List at)
             + Bias(heads3 + RavelIndex(Join(Part(at, 1, 2), Part(at, 3, 8)),
             ListOf(keyValueHeads2[0], keyValueHeads2[1], KEY_VALUE_HEADS2_LENGTH)));
     if (PresentValueIsPast(at))
-        return ReadPastValue(Align(at, PAST_VALUE_SIZES_LENGTH, 0));
+        return ReadPastValue(Align(at, PAST_VALUE_RANK, 0));
     return PreviousValue();
 }
 
@@ -509,7 +488,7 @@ bool ContextChoice(List at, int ofBatch0, int ofBatch1, int ofBatch2)
     if (IS_BOOLEAN_BOUND)
         return Entry(at, 3) + maskSizesEntry - pastKey >= 0
             && ReadMask(Align(ListOf(int4(Entry(at, 0), Entry(at, 1), Entry(at, 2),
-            Entry(at, 3) + maskSizesEntry - pastKey), 0, 4), MASK_SIZES_LENGTH, 0)) == 0;
+            Entry(at, 3) + maskSizesEntry - pastKey), 0, 4), MASK_RANK, 0)) == 0;
     return false;
 }
 
@@ -582,9 +561,9 @@ void FindGroup(uint item)
     const List at = origin;
     headOfKeys = origin;
     headOfKeys.entries[1] /= keptQuerySizes[0][1] / keptPresentKeySizes[0][1];
-    ofBatch0 = ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
-    ofBatch1 = ReadMask(Align(ListOf(int4(1, Entry(at, 0), 0, 0), 0, 2), MASK_SIZES_LENGTH, 0));
-    ofBatch2 = ReadMask(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1), MASK_SIZES_LENGTH, 0));
+    ofBatch0 = ReadMask(Align(ListOf(int4(0, Entry(at, 0), 0, 0), 0, 2), MASK_RANK, 0));
+    ofBatch1 = ReadMask(Align(ListOf(int4(1, Entry(at, 0), 0, 0), 0, 2), MASK_RANK, 0));
+    ofBatch2 = ReadMask(Align(ListOf(int4(Entry(at, 0), 0, 0, 0), 0, 1), MASK_RANK, 0));
     keyFirsts = uint2(PositionIn(keyLayouts[0], headOfKeys), PositionIn(keyLayouts[1], headOfKeys));
     valueFirsts = uint2(PositionIn(valueLayouts[0], headOfKeys), PositionIn(valueLayouts[1], headOfKeys));
 }
@@ -676,9 +655,9 @@ uint4 KeyVector(bool isValue, uint row, uint element)
 // The score at batch, head, query and key
 float Scored(List at, float total)
 {
-    return scale * total + (RELATIVE_POSITION_BIAS_PRESENT
-        ? ReadRelativePositionBias(Align(at, RELATIVE_POSITION_BIAS_SIZES_LENGTH, 0)) : 0.0f)
-        + (MASK_PRESENT ? (ContextChoice(at, ofBatch0, ofBatch1, ofBatch2) ? maskFilterValue : 0.0f) : 0.0f);
+    return scale * total + (RELATIVE_POSITION_BIAS_RANK
+        ? ReadRelativePositionBias(Align(at, RELATIVE_POSITION_BIAS_RANK, 0)) : 0.0f)
+        + (MASK_RANK ? (ContextChoice(at, ofBatch0, ofBatch1, ofBatch2) ? maskFilterValue : 0.0f) : 0.0f);
 }
 
 // The number of keys past which all are masked, whatever the head and the query

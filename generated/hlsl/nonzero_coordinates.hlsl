@@ -4,9 +4,6 @@
 // DML_OPERATOR_NONZERO_COORDINATES: Lists the coordinates of all elements that are not zero, in the order of the
 // elements.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... nonzero_coordinates.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Stream compaction in two dispatches, whose groups have a block of elements each: count the nonzero ones; sum the
 // counts of the blocks before, and write each nonzero element's coordinates to the row of its rank, and for each zero a
 // row of zeros, from the last row on. Sizes and strides are in elements.

@@ -4,9 +4,6 @@
 // DML_OPERATOR_ONE_HOT: Writes the on value at the positions that indices give along an axis, and the off value
 // elsewhere.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... one_hot.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -123,7 +120,7 @@ int64_t Integer(uint64_t x) { return (int64_t)min(x, ~(uint64_t)0 >> 1); }
 
 INDICES_VALUE ReadIndices(List at)
 {
-    return (INDICES_VALUE)indicesTensor[ClampedOffset(at, indicesSizes, indicesStrides, INDICES_SIZES_LENGTH)];
+    return (INDICES_VALUE)indicesTensor[ClampedOffset(at, indicesSizes, indicesStrides, INDICES_RANK)];
 }
 
 VALUES_VALUE LoadValues(uint offset)
@@ -136,10 +133,7 @@ VALUES_VALUE LoadValues(uint offset)
     return (VALUES_VALUE)valuesTensor[offset];
 #endif
 }
-VALUES_VALUE ReadValues(List at)
-{
-    return LoadValues(ClampedOffset(at, valuesSizes, valuesStrides, VALUES_SIZES_LENGTH));
-}
+VALUES_VALUE ReadValues(List at) { return LoadValues(ClampedOffset(at, valuesSizes, valuesStrides, VALUES_RANK)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 {
@@ -167,7 +161,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
 int64_t Index(List at) { return Integer(ReadIndices(Replace(at, axis, 0))); }
 
@@ -176,9 +170,9 @@ bool Chosen(List at) { return Index(at) == Entry(at, axis) || Index(at) == Entry
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = VALUES_SIZES_LENGTH;
+    result.length = VALUES_RANK;
     [unroll]
-    for (int d = 0; d < VALUES_SIZES_LENGTH; d++)
+    for (int d = 0; d < VALUES_RANK; d++)
         result.entries[d] = Chosen(at) && d == onDimension ? 1 : 0;
     return result;
 }

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_PADDING: Enlarges the input on all sides, by a constant or by its own elements.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... padding.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -140,7 +137,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 {
@@ -168,14 +165,14 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
 List Position(List at)
 {
     List result = (List)0;
-    result.length = INPUT_SIZES_LENGTH;
+    result.length = INPUT_RANK;
     [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+    for (int d = 0; d < INPUT_RANK; d++)
         result.entries[d] = Entry(at, d) - ENTRY_OF(startPadding, START_PADDING_LENGTH, d);
     return result;
 }
@@ -183,15 +180,15 @@ List Position(List at)
 List Source(List at)
 {
     List result = (List)0;
-    result.length = INPUT_SIZES_LENGTH;
+    result.length = INPUT_RANK;
     [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+    for (int d = 0; d < INPUT_RANK; d++)
     {
         if (PADDING_MODE_BOUND)
-            result.entries[d] = min(max(Entry(Position(at), d), 0), ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1);
+            result.entries[d] = min(max(Entry(Position(at), d), 0), ENTRY_OF(inputSizes, INPUT_RANK, d) - 1);
         else if (IS_WRAP_BOUND)
-            result.entries[d] = FloorRemainderBy(Entry(Position(at), d), ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d),
-                ENTRY_OF(inputSizesReciprocals, INPUT_SIZES_LENGTH, d));
+            result.entries[d] = FloorRemainderBy(Entry(Position(at), d), ENTRY_OF(inputSizes, INPUT_RANK, d),
+                ENTRY_OF(inputSizesReciprocals, INPUT_RANK, d));
         else
             result.entries[d] = min(FloorRemainderBy(Entry(Position(at), d), ENTRY_OF(period, PERIOD_LENGTH, d),
                 ENTRY_OF(periodReciprocals, PERIOD_LENGTH, d)),
@@ -203,7 +200,7 @@ List Source(List at)
 
 INPUT_VALUE OutputChoice(List at)
 {
-    if (IS_CONSTANT_BOUND || InBounds(Position(at), ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))
+    if (IS_CONSTANT_BOUND || InBounds(Position(at), ListOf(inputSizes[0], inputSizes[1], INPUT_RANK)))
         return ReadInput(Source(at));
     return Unpack(paddingValue, (INPUT_VALUE)0);
 }

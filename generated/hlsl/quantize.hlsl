@@ -4,9 +4,6 @@
 // DML_OPERATOR_QUANTIZE: Divides by a scale, rounds and adds a zero point, element by element, with one scale for each
 // block of elements.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantize.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -17,15 +14,13 @@
 // Macros, which a plan sets: docs/MACROS.md, definition.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef QUANTIZATION0_PRESENT
-#define QUANTIZATION0_PRESENT 0
+#ifndef QUANTIZATION0_RANK
+#define QUANTIZATION0_RANK 0  // absent
 #define QUANTIZATION0_TYPE FLOAT32
-#define QUANTIZATION0_SIZES_LENGTH 0
 #endif
-#ifndef QUANTIZATION1_PRESENT
-#define QUANTIZATION1_PRESENT 0
+#ifndef QUANTIZATION1_RANK
+#define QUANTIZATION1_RANK 0  // absent
 #define QUANTIZATION1_TYPE FLOAT32
-#define QUANTIZATION1_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -281,7 +276,7 @@ float RoundedByReciprocal(float x, float y)
     return result;
 }
 
-float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)]; }
 
 QUANTIZATION0_VALUE LoadQuantization0(uint offset)
 {
@@ -296,8 +291,8 @@ QUANTIZATION0_VALUE LoadQuantization0(uint offset)
 }
 QUANTIZATION0_VALUE ReadQuantization0(List at)
 {
-    return QUANTIZATION0_PRESENT ? LoadQuantization0(ClampedOffset(at, quantization0Sizes, quantization0Strides,
-        QUANTIZATION0_SIZES_LENGTH)) : (QUANTIZATION0_VALUE)0;
+    return QUANTIZATION0_RANK ? LoadQuantization0(ClampedOffset(at, quantization0Sizes, quantization0Strides,
+        QUANTIZATION0_RANK)) : (QUANTIZATION0_VALUE)0;
 }
 
 QUANTIZATION1_VALUE LoadQuantization1(uint offset)
@@ -313,8 +308,8 @@ QUANTIZATION1_VALUE LoadQuantization1(uint offset)
 }
 QUANTIZATION1_VALUE ReadQuantization1(List at)
 {
-    return QUANTIZATION1_PRESENT ? LoadQuantization1(ClampedOffset(at, quantization1Sizes, quantization1Strides,
-        QUANTIZATION1_SIZES_LENGTH)) : (QUANTIZATION1_VALUE)0;
+    return QUANTIZATION1_RANK ? LoadQuantization1(ClampedOffset(at, quantization1Sizes, quantization1Strides,
+        QUANTIZATION1_RANK)) : (QUANTIZATION1_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
@@ -337,16 +332,16 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
 OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
 List Block(List at)
 {
     List result = (List)0;
-    result.length = INPUT_SIZES_LENGTH;
+    result.length = INPUT_RANK;
     [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+    for (int d = 0; d < INPUT_RANK; d++)
         result.entries[d] = FloorQuotientBy(Entry(at, d), ENTRY_OF(blocks, BLOCKS_LENGTH, d),
             ENTRY_OF(blocksReciprocals, BLOCKS_LENGTH, d));
     return result;

@@ -4,9 +4,6 @@
 // DML_OPERATOR_QUANTIZED_LINEAR_AVERAGE_POOLING: Averages quantized elements under a sliding window as if they were
 // dequantized first and the averages quantized again.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_average_pooling.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -18,15 +15,13 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, sliding.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef INPUT_ZERO_POINT_PRESENT
-#define INPUT_ZERO_POINT_PRESENT 0
+#ifndef INPUT_ZERO_POINT_RANK
+#define INPUT_ZERO_POINT_RANK 0  // absent
 #define INPUT_ZERO_POINT_TYPE INT8
-#define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifndef OUTPUT_ZERO_POINT_PRESENT
-#define OUTPUT_ZERO_POINT_PRESENT 0
+#ifndef OUTPUT_ZERO_POINT_RANK
+#define OUTPUT_ZERO_POINT_RANK 0  // absent
 #define OUTPUT_ZERO_POINT_TYPE INT8
-#define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -44,7 +39,7 @@
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
 
 #if PASS == 1
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
 typedef uint WindowBuffer;
@@ -412,11 +407,11 @@ INPUT_VALUE LoadInput(uint offset)
     const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
     return (INPUT_VALUE)above >> (32 - 8);
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
 float ReadInputScale(List at)
 {
-    return (float)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides, INPUT_SCALE_SIZES_LENGTH)];
+    return (float)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides, INPUT_SCALE_RANK)];
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -427,13 +422,13 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 }
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
-    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
-        INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
+    return INPUT_ZERO_POINT_RANK ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_RANK)) : (INPUT_ZERO_POINT_VALUE)0;
 }
 
 float ReadOutputScale(List at)
 {
-    return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH)];
+    return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_RANK)];
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -444,8 +439,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 }
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
-    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
-        outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH)) : (OUTPUT_ZERO_POINT_VALUE)0;
+    return OUTPUT_ZERO_POINT_RANK ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
+        OUTPUT_ZERO_POINT_RANK)) : (OUTPUT_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -460,8 +455,8 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_RANK), entry); }
 
 OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
@@ -481,10 +476,10 @@ List Position(List o, List w)
 List PickList(int d, int i)
 {
     List result = (List)0;
-    result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
+    result.length = INPUT_ZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < INPUT_ZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -492,7 +487,7 @@ int Pick(int d, int i) { return (int)ReadInputZeroPoint(PickList(d, i)); }
 
 int Zero(int d, int i)
 {
-    if (INPUT_ZERO_POINT_PRESENT)
+    if (INPUT_ZERO_POINT_RANK)
         return Pick(d, i);
     return 0;
 }
@@ -528,10 +523,10 @@ int64_t Exact(List at)
 List PickList2(int d, int i)
 {
     List result = (List)0;
-    result.length = INPUT_SCALE_SIZES_LENGTH;
+    result.length = INPUT_SCALE_RANK;
     [unroll]
-    for (int e = 0; e < INPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(inputScaleSizes, INPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < INPUT_SCALE_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(inputScaleSizes, INPUT_SCALE_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -566,10 +561,10 @@ int Count(List o) { return max(CountProduct(o), 1); }
 List PickList3(int d, int i)
 {
     List result = (List)0;
-    result.length = OUTPUT_SCALE_SIZES_LENGTH;
+    result.length = OUTPUT_SCALE_RANK;
     [unroll]
-    for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < OUTPUT_SCALE_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -580,10 +575,10 @@ precise float OutputBy(List at) { return ByPick2(channelAxis3, Entry(at, 1)); }
 List PickList4(int d, int i)
 {
     List result = (List)0;
-    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
+    result.length = OUTPUT_ZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < OUTPUT_ZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -591,7 +586,7 @@ int ZeroPick(int d, int i) { return (int)ReadOutputZeroPoint(PickList4(d, i)); }
 
 int OutputZero(int d, int i)
 {
-    if (OUTPUT_ZERO_POINT_PRESENT)
+    if (OUTPUT_ZERO_POINT_RANK)
         return ZeroPick(d, i);
     return 0;
 }
@@ -604,11 +599,11 @@ int Coded(float x, float scale, int point_)
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
+    result.length = INPUT_ZERO_POINT_RANK;
     [unroll]
-    for (int v1 = 0; v1 < INPUT_ZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == min(INPUT_ZERO_POINT_SIZES_LENGTH - 1, 1)
-            && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, 1) : 0;
+    for (int v1 = 0; v1 < INPUT_ZERO_POINT_RANK; v1++)
+        result.entries[v1] = v1 == min(INPUT_ZERO_POINT_RANK - 1, 1)
+            && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_RANK, v1) != 1 ? Entry(at, 1) : 0;
     return result;
 }
 
@@ -720,7 +715,7 @@ void FoldBlock(uint group, uint thread)
     at.entries[1] *= BLOCK_CHANNELS;
     const uint start = (uint)at.entries[0] * batchStep + (uint)at.entries[1] * channelStep;
     // zero points, of the block's only channel
-    const int less = INPUT_ZERO_POINT_PRESENT ? (int)ReadInputZeroPoint(OutputList(at)) : 0;
+    const int less = INPUT_ZERO_POINT_RANK ? (int)ReadInputZeroPoint(OutputList(at)) : 0;
     [unroll]
     for (n = 0; n < WINDOW_RANK; n++)
     {

@@ -4,9 +4,6 @@
 // DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION: Convolves quantized data as if it were dequantized first and the result
 // quantized again.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_convolution.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -21,24 +18,20 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, sliding, product.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef INPUT_ZERO_POINT_PRESENT
-#define INPUT_ZERO_POINT_PRESENT 0
+#ifndef INPUT_ZERO_POINT_RANK
+#define INPUT_ZERO_POINT_RANK 0  // absent
 #define INPUT_ZERO_POINT_TYPE INT8
-#define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifndef FILTER_ZERO_POINT_PRESENT
-#define FILTER_ZERO_POINT_PRESENT 0
+#ifndef FILTER_ZERO_POINT_RANK
+#define FILTER_ZERO_POINT_RANK 0  // absent
 #define FILTER_ZERO_POINT_TYPE INT8
-#define FILTER_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifndef BIAS_PRESENT
-#define BIAS_PRESENT 0
-#define BIAS_SIZES_LENGTH 0
+#ifndef BIAS_RANK
+#define BIAS_RANK 0  // absent
 #endif
-#ifndef OUTPUT_ZERO_POINT_PRESENT
-#define OUTPUT_ZERO_POINT_PRESENT 0
+#ifndef OUTPUT_ZERO_POINT_RANK
+#define OUTPUT_ZERO_POINT_RANK 0  // absent
 #define OUTPUT_ZERO_POINT_TYPE INT8
-#define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -81,7 +74,7 @@
 #endif
 
 #if PASS >= 2
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define ROW_AXIS 1
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
@@ -95,7 +88,7 @@
 
 #if PASS == 1
 typedef vector<uint, WEIGHTS_VECTOR> LeftBuffer;
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
 typedef uint RightBuffer;
@@ -529,7 +522,7 @@ INPUT_VALUE LoadInput(uint offset)
 
 float ReadInputScale(List at)
 {
-    return (float)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides, INPUT_SCALE_SIZES_LENGTH)];
+    return (float)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides, INPUT_SCALE_RANK)];
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -540,8 +533,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 }
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
-    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
-        INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
+    return INPUT_ZERO_POINT_RANK ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_RANK)) : (INPUT_ZERO_POINT_VALUE)0;
 }
 
 FILTER_VALUE LoadFilter(uint offset)
@@ -553,7 +546,7 @@ FILTER_VALUE LoadFilter(uint offset)
 
 float ReadFilterScale(List at)
 {
-    return (float)filterScaleTensor[ClampedOffset(at, filterScaleSizes, filterScaleStrides, FILTER_SCALE_SIZES_LENGTH)];
+    return (float)filterScaleTensor[ClampedOffset(at, filterScaleSizes, filterScaleStrides, FILTER_SCALE_RANK)];
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
@@ -564,18 +557,18 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 }
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
-    return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes,
-        filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH)) : (FILTER_ZERO_POINT_VALUE)0;
+    return FILTER_ZERO_POINT_RANK ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes, filterZeroPointStrides,
+        FILTER_ZERO_POINT_RANK)) : (FILTER_ZERO_POINT_VALUE)0;
 }
 
 int ReadBias(List at)
 {
-    return BIAS_PRESENT ? (int)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)] : (int)0;
+    return BIAS_RANK ? (int)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_RANK)] : (int)0;
 }
 
 float ReadOutputScale(List at)
 {
-    return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH)];
+    return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_RANK)];
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -586,8 +579,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 }
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
-    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
-        outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH)) : (OUTPUT_ZERO_POINT_VALUE)0;
+    return OUTPUT_ZERO_POINT_RANK ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
+        OUTPUT_ZERO_POINT_RANK)) : (OUTPUT_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -602,18 +595,18 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_RANK), entry); }
 
 OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
 List PickList(int d, int i)
 {
     List result = (List)0;
-    result.length = BIAS_SIZES_LENGTH;
+    result.length = BIAS_RANK;
     [unroll]
-    for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(biasSizes, BIAS_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < BIAS_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(biasSizes, BIAS_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -621,7 +614,7 @@ int Pick(int d, int i) { return ReadBias(PickList(d, i)); }
 
 int Zero(int d, int i)
 {
-    if (BIAS_PRESENT)
+    if (BIAS_RANK)
         return Pick(d, i);
     return 0;
 }
@@ -629,10 +622,10 @@ int Zero(int d, int i)
 List PickList2(int d, int i)
 {
     List result = (List)0;
-    result.length = INPUT_SCALE_SIZES_LENGTH;
+    result.length = INPUT_SCALE_RANK;
     [unroll]
-    for (int e = 0; e < INPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(inputScaleSizes, INPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < INPUT_SCALE_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(inputScaleSizes, INPUT_SCALE_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -641,10 +634,10 @@ precise float OutputPick(int d, int i) { return ReadInputScale(PickList2(d, i));
 List PickList3(int d, int i)
 {
     List result = (List)0;
-    result.length = FILTER_SCALE_SIZES_LENGTH;
+    result.length = FILTER_SCALE_RANK;
     [unroll]
-    for (int e = 0; e < FILTER_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(filterScaleSizes, FILTER_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < FILTER_SCALE_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(filterScaleSizes, FILTER_SCALE_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -653,10 +646,10 @@ precise float OutputPick2(int d, int i) { return ReadFilterScale(PickList3(d, i)
 List PickList4(int d, int i)
 {
     List result = (List)0;
-    result.length = OUTPUT_SCALE_SIZES_LENGTH;
+    result.length = OUTPUT_SCALE_RANK;
     [unroll]
-    for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < OUTPUT_SCALE_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -665,10 +658,10 @@ precise float OutputPick3(int d, int i) { return ReadOutputScale(PickList4(d, i)
 List PickList5(int d, int i)
 {
     List result = (List)0;
-    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
+    result.length = OUTPUT_ZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < OUTPUT_ZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -676,7 +669,7 @@ int ZeroPick(int d, int i) { return (int)ReadOutputZeroPoint(PickList5(d, i)); }
 
 int OutputZero(int d, int i)
 {
-    if (OUTPUT_ZERO_POINT_PRESENT)
+    if (OUTPUT_ZERO_POINT_RANK)
         return ZeroPick(d, i);
     return 0;
 }
@@ -689,21 +682,18 @@ int Coded(float x, float scale, int point_)
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
+    result.length = FILTER_ZERO_POINT_RANK;
     [unroll]
-    for (int v2 = 0; v2 < FILTER_ZERO_POINT_SIZES_LENGTH; v2++)
-        result.entries[v2] = v2 == min(FILTER_ZERO_POINT_SIZES_LENGTH - 1, 1)
-            && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, v2) != 1 ? Entry(at, 1) : 0;
+    for (int v2 = 0; v2 < FILTER_ZERO_POINT_RANK; v2++)
+        result.entries[v2] = v2 == min(FILTER_ZERO_POINT_RANK - 1, 1)
+            && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_RANK, v2) != 1 ? Entry(at, 1) : 0;
     return result;
 }
 
 #if PASS < 1
-FILTER_VALUE ReadFilter(List at)
-{
-    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
-}
+FILTER_VALUE ReadFilter(List at) { return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_RANK)); }
 
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
 List Channel(List at)
 {
@@ -731,10 +721,10 @@ List Position(List at, List w)
 List PickList6(int d, int i)
 {
     List result = (List)0;
-    result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
+    result.length = INPUT_ZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < INPUT_ZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(inputZeroPointSizes, INPUT_ZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -742,7 +732,7 @@ int ZeroPick2(int d, int i) { return (int)ReadInputZeroPoint(PickList6(d, i)); }
 
 int ValueZero(int d, int i)
 {
-    if (INPUT_ZERO_POINT_PRESENT)
+    if (INPUT_ZERO_POINT_RANK)
         return ZeroPick2(d, i);
     return 0;
 }
@@ -758,10 +748,10 @@ int Filter(List at, int k, List w) { return (int)ReadFilter(Join(ListOf(int4(Ent
 List PickList7(int d, int i)
 {
     List result = (List)0;
-    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
+    result.length = FILTER_ZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < FILTER_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < FILTER_ZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(filterZeroPointSizes, FILTER_ZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -769,7 +759,7 @@ int ZeroPick3(int d, int i) { return (int)ReadFilterZeroPoint(PickList7(d, i)); 
 
 int WeightZero(int d, int i)
 {
-    if (FILTER_ZERO_POINT_PRESENT)
+    if (FILTER_ZERO_POINT_RANK)
         return ZeroPick3(d, i);
     return 0;
 }
@@ -827,11 +817,11 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return FILTER_ZERO_POINT_PRESENT ? (int)ReadFilterZeroPoint(OutputList(at)) : 0; }
+int LeftZeroPoint(List at) { return FILTER_ZERO_POINT_RANK ? (int)ReadFilterZeroPoint(OutputList(at)) : 0; }
 
 int RightZeroPoint(List at)
 {
-    return INPUT_ZERO_POINT_PRESENT ? (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH)) : 0;
+    return INPUT_ZERO_POINT_RANK ? (int)ReadInputZeroPoint(ListOf(number[0], number[1], NUMBER_LENGTH)) : 0;
 }
 
 // Epilogue: the element, given its sum
@@ -1062,7 +1052,7 @@ List PositionOf(uint number, uint y, uint x)
     at.length = RANK;
     uint rest = x;
     [unroll]
-    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    for (int d = OUTPUT_RANK - 1; d >= 0; d--)
     {
         const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);

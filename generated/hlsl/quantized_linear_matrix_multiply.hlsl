@@ -4,9 +4,6 @@
 // DML_OPERATOR_QUANTIZED_LINEAR_MATRIX_MULTIPLY: Multiplies quantized matrices as if they were dequantized first and
 // the products quantized again.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_matrix_multiply.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -19,20 +16,17 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, product.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef AZERO_POINT_PRESENT
-#define AZERO_POINT_PRESENT 0
+#ifndef AZERO_POINT_RANK
+#define AZERO_POINT_RANK 0  // absent
 #define AZERO_POINT_TYPE INT8
-#define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifndef BZERO_POINT_PRESENT
-#define BZERO_POINT_PRESENT 0
+#ifndef BZERO_POINT_RANK
+#define BZERO_POINT_RANK 0  // absent
 #define BZERO_POINT_TYPE INT8
-#define BZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifndef OUTPUT_ZERO_POINT_PRESENT
-#define OUTPUT_ZERO_POINT_PRESENT 0
+#ifndef OUTPUT_ZERO_POINT_RANK
+#define OUTPUT_ZERO_POINT_RANK 0  // absent
 #define OUTPUT_ZERO_POINT_TYPE INT8
-#define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -75,7 +69,7 @@
 #endif
 
 #if PASS >= 1
-#define RANK OUTPUT_SIZES_LENGTH
+#define RANK OUTPUT_RANK
 #define ROW_AXIS (RANK - 2)
 #define COLUMN_AXIS (RANK - 1)
 #endif
@@ -407,10 +401,7 @@ A_VALUE LoadA(uint offset)
     return (A_VALUE)above >> (32 - 8);
 }
 
-float ReadAScale(List at)
-{
-    return (float)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_SIZES_LENGTH)];
-}
+float ReadAScale(List at) { return (float)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_RANK)]; }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 {
@@ -420,8 +411,8 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 }
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
-    return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
-        AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
+    return AZERO_POINT_RANK ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_RANK))
+        : (AZERO_POINT_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -431,10 +422,7 @@ B_VALUE LoadB(uint offset)
     return (B_VALUE)above >> (32 - 8);
 }
 
-float ReadBScale(List at)
-{
-    return (float)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_SIZES_LENGTH)];
-}
+float ReadBScale(List at) { return (float)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_RANK)]; }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 {
@@ -444,13 +432,13 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 }
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
-    return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
-        BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
+    return BZERO_POINT_RANK ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_RANK))
+        : (BZERO_POINT_VALUE)0;
 }
 
 float ReadOutputScale(List at)
 {
-    return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH)];
+    return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_RANK)];
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -461,8 +449,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 }
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
-    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
-        outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH)) : (OUTPUT_ZERO_POINT_VALUE)0;
+    return OUTPUT_ZERO_POINT_RANK ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
+        OUTPUT_ZERO_POINT_RANK)) : (OUTPUT_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -477,8 +465,8 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_RANK), entry); }
 
 OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST); }
 
@@ -487,10 +475,10 @@ int I(List at) { return Entry(at, r2); }
 List PickList(int d, int i)
 {
     List result = (List)0;
-    result.length = ASCALE_SIZES_LENGTH;
+    result.length = ASCALE_RANK;
     [unroll]
-    for (int e = 0; e < ASCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(aScaleSizes, ASCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < ASCALE_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(aScaleSizes, ASCALE_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -501,10 +489,10 @@ int J(List at) { return Entry(at, r3); }
 List PickList2(int d, int i)
 {
     List result = (List)0;
-    result.length = BSCALE_SIZES_LENGTH;
+    result.length = BSCALE_RANK;
     [unroll]
-    for (int e = 0; e < BSCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(bScaleSizes, BSCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < BSCALE_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(bScaleSizes, BSCALE_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -515,10 +503,10 @@ precise float Factor(List at) { return Pick(ROW_AXIS3_BOUND, I(at)) * FactorPick
 List PickList3(int d, int i)
 {
     List result = (List)0;
-    result.length = OUTPUT_SCALE_SIZES_LENGTH;
+    result.length = OUTPUT_SCALE_RANK;
     [unroll]
-    for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < OUTPUT_SCALE_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(outputScaleSizes, OUTPUT_SCALE_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -527,10 +515,10 @@ precise float OutputPick(int d, int i) { return ReadOutputScale(PickList3(d, i))
 List PickList4(int d, int i)
 {
     List result = (List)0;
-    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
+    result.length = OUTPUT_ZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < OUTPUT_ZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(outputZeroPointSizes, OUTPUT_ZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -538,7 +526,7 @@ int ZeroPick(int d, int i) { return (int)ReadOutputZeroPoint(PickList4(d, i)); }
 
 int Zero(int d, int i)
 {
-    if (OUTPUT_ZERO_POINT_PRESENT)
+    if (OUTPUT_ZERO_POINT_RANK)
         return ZeroPick(d, i);
     return 0;
 }
@@ -551,37 +539,37 @@ int Coded(float x, float scale, int point_)
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = AZERO_POINT_SIZES_LENGTH;
+    result.length = AZERO_POINT_RANK;
     [unroll]
-    for (int v1 = 0; v1 < AZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == max(AZERO_POINT_SIZES_LENGTH - 2, 0)
-            && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 2) : 0;
+    for (int v1 = 0; v1 < AZERO_POINT_RANK; v1++)
+        result.entries[v1] = v1 == max(AZERO_POINT_RANK - 2, 0) && ENTRY_OF(aZeroPointSizes, AZERO_POINT_RANK, v1) != 1
+            ? Entry(at, OUTPUT_RANK - 2) : 0;
     return result;
 }
 
 List OutputList2(List at)
 {
     List result = (List)0;
-    result.length = BZERO_POINT_SIZES_LENGTH;
+    result.length = BZERO_POINT_RANK;
     [unroll]
-    for (int v1 = 0; v1 < BZERO_POINT_SIZES_LENGTH; v1++)
-        result.entries[v1] = v1 == BZERO_POINT_SIZES_LENGTH - 1
-            && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, v1) != 1 ? Entry(at, OUTPUT_SIZES_LENGTH - 1) : 0;
+    for (int v1 = 0; v1 < BZERO_POINT_RANK; v1++)
+        result.entries[v1] = v1 == BZERO_POINT_RANK - 1 && ENTRY_OF(bZeroPointSizes, BZERO_POINT_RANK, v1) != 1
+            ? Entry(at, OUTPUT_RANK - 1) : 0;
     return result;
 }
 
 #if PASS < 1
-A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)); }
+A_VALUE ReadA(List at) { return LoadA(ClampedOffset(at, aSizes, aStrides, A_RANK)); }
 
-B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)); }
+B_VALUE ReadB(List at) { return LoadB(ClampedOffset(at, bSizes, bStrides, B_RANK)); }
 
 List PickList5(int d, int i)
 {
     List result = (List)0;
-    result.length = AZERO_POINT_SIZES_LENGTH;
+    result.length = AZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < AZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(aZeroPointSizes, AZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -589,7 +577,7 @@ int ZeroPick2(int d, int i) { return (int)ReadAZeroPoint(PickList5(d, i)); }
 
 int LeftZero(int d, int i)
 {
-    if (AZERO_POINT_PRESENT)
+    if (AZERO_POINT_RANK)
         return ZeroPick2(d, i);
     return 0;
 }
@@ -602,10 +590,10 @@ int Left(List at, int k)
 List PickList6(int d, int i)
 {
     List result = (List)0;
-    result.length = BZERO_POINT_SIZES_LENGTH;
+    result.length = BZERO_POINT_RANK;
     [unroll]
-    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
-        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_SIZES_LENGTH, e) != 1 ? i : 0;
+    for (int e = 0; e < BZERO_POINT_RANK; e++)
+        result.entries[e] = e == d && ENTRY_OF(bZeroPointSizes, BZERO_POINT_RANK, e) != 1 ? i : 0;
     return result;
 }
 
@@ -613,7 +601,7 @@ int ZeroPick3(int d, int i) { return (int)ReadBZeroPoint(PickList6(d, i)); }
 
 int RightZero(int d, int i)
 {
-    if (BZERO_POINT_PRESENT)
+    if (BZERO_POINT_RANK)
         return ZeroPick3(d, i);
     return 0;
 }
@@ -653,9 +641,9 @@ List Numbered(uint number)
 #endif
 
 #if PASS >= 1
-int LeftZeroPoint(List at) { return AZERO_POINT_PRESENT ? (int)ReadAZeroPoint(OutputList(at)) : 0; }
+int LeftZeroPoint(List at) { return AZERO_POINT_RANK ? (int)ReadAZeroPoint(OutputList(at)) : 0; }
 
-int RightZeroPoint(List at) { return BZERO_POINT_PRESENT ? (int)ReadBZeroPoint(OutputList2(at)) : 0; }
+int RightZeroPoint(List at) { return BZERO_POINT_RANK ? (int)ReadBZeroPoint(OutputList2(at)) : 0; }
 
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, int total)
@@ -673,7 +661,7 @@ List PositionOf(uint number, uint y, uint x)
     at.length = RANK;
     uint rest = number;
     [unroll]
-    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
+    for (int d = OUTPUT_RANK - 1; d >= 0; d--)
     {
         const uint above = d > 0 ? DivideBySize(rest, sizes[d].size, sizes[d].reciprocal) : 0;
         at.entries[d] = (int)(rest - above * sizes[d].size);

@@ -4,9 +4,6 @@
 // DML_OPERATOR_RANDOM_GENERATOR: Fills the output with evenly distributed pseudo-random bits that depend only on the
 // given state.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... random_generator.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Philox 4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (2011). Each thread produces the four
 // words of one counter, which are consecutive in OutputTensor. Strides are in elements.
 //

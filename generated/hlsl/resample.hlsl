@@ -4,9 +4,6 @@
 // DML_OPERATOR_RESAMPLE: Resizes the input along any of its dimensions, by the nearest element or by linear
 // interpolation.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... resample.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -332,7 +329,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -350,7 +347,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry); }
+void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_RANK), entry); }
 #if PASS < 2
 
 // Entry `number` of an intermediate tensor whose first word is `first`
@@ -358,7 +355,7 @@ float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + nu
 
 float ReadKeptCoordinate(List at)
 {
-    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH));
+    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_RANK));
 }
 
 void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
@@ -381,7 +378,7 @@ precise float InputOffset(int d) { return 0.5f; }
 
 precise float Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
 
-int Size(int d) { return ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d); }
+int Size(int d) { return ENTRY_OF(inputSizes, INPUT_RANK, d); }
 
 float X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
@@ -500,7 +497,7 @@ List Numbered(uint number)
 precise float ReadKeptCoordinate(List at)
 {
     [unroll]
-    for (int d = 0; d < KEPT_COORDINATE_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_COORDINATE_RANK; d++)
         at.entries[d] = clamp(at.entries[d], 0, keptCoordinateSizes[d / 4][d % 4] - 1);
     return Coordinate(Entry(at, 0), Entry(at, 1));
 }
@@ -513,7 +510,7 @@ typedef vector<float, 1> Totals;
 bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
 {
     weight = Max(1.0f - Abs(Convert(p, (float)0) - Max(Min(coordinateOfResult,
-        Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f)), 0.0f);
+        Convert(ENTRY_OF(inputSizes, INPUT_RANK, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f)), 0.0f);
     return true;
 }
 
@@ -605,14 +602,14 @@ void Tabulate(List begin, uint thread)
 int first, last;
 #if PASS == 2
         first = (int)max(min(ToInteger(Floor(Max(Min(coordinateOfResult,
-            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) - 1.0f))
-            + (int64_t)1, (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
+            Convert(ENTRY_OF(inputSizes, INPUT_RANK, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) - 1.0f)) + (int64_t)1,
+            (int64_t)(ENTRY_OF(inputSizes, INPUT_RANK, d) - 1)), (int64_t)0);
         last = (int)max(min(ToInteger(Ceil(Max(Min(coordinateOfResult,
-            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) + 1.0f)),
-            (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
+            Convert(ENTRY_OF(inputSizes, INPUT_RANK, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) + 1.0f)),
+            (int64_t)ENTRY_OF(inputSizes, INPUT_RANK, d)), (int64_t)1);
 #elif PASS == 3
         first = clamp((int)max(min(ToInteger(Floor(coordinateOfResult + 0.5f)),
-            (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0), 0, inputSizes[d / 4][d % 4] - 1);
+            (int64_t)(ENTRY_OF(inputSizes, INPUT_RANK, d) - 1)), (int64_t)0), 0, inputSizes[d / 4][d % 4] - 1);
         last = first + 1;
 #endif
         uint start = 0, taps = 0;

@@ -4,9 +4,6 @@
 // DML_OPERATOR_RESAMPLE_GRAD1: Gradient of RESAMPLE2: gives every input element the gradients of the output elements it
 // went into, weighted as they were.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... resample_grad1.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -300,16 +297,14 @@ float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)
 float LoadInputGradient(uint offset) { return (float)inputGradientTensor[offset]; }
 float ReadInputGradient(List at)
 {
-    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
-        INPUT_GRADIENT_SIZES_LENGTH)];
+    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_RANK)];
 }
 
 void StoreOutputGradient(uint offset, float value) { outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value; }
 
 void WriteOutputGradient(List at, float entry)
 {
-    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_GRADIENT_STORED)entry;
+    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_RANK)] = (OUTPUT_GRADIENT_STORED)entry;
 }
 #if PASS < 2
 
@@ -318,7 +313,7 @@ float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + nu
 
 float ReadKeptCoordinate(List at)
 {
-    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH));
+    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_RANK));
 }
 
 void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
@@ -341,7 +336,7 @@ precise float InputOffset(int d) { return asfloat(ENTRY_OF(inputPixelOffsets, IN
 
 precise float Coordinate(int d, int o) { return CoordinateChoice(d, o) - InputOffset(d); }
 
-int Size(int d) { return ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d); }
+int Size(int d) { return ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_RANK, d); }
 
 float X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
@@ -389,7 +384,7 @@ bool Reaches(List at, List o)
     return result;
 }
 
-int Results(int d) { return ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d); }
+int Results(int d) { return ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_RANK, d); }
 
 precise float Returned(int d, int i)
 {
@@ -513,7 +508,7 @@ List Numbered(uint number)
 precise float ReadKeptCoordinate(List at)
 {
     [unroll]
-    for (int d = 0; d < KEPT_COORDINATE_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_COORDINATE_RANK; d++)
         at.entries[d] = clamp(at.entries[d], 0, keptCoordinateSizes[d / 4][d % 4] - 1);
     return Coordinate(Entry(at, 0), Entry(at, 1));
 }
@@ -527,10 +522,9 @@ bool WeightAt(int d, int i, int p, out float weight)
 {
     const float coordinateOfTap = ReadKeptCoordinate(ListOf(int4(d, p, 0, 0), 0, 2));
     weight = Max(1.0f - Abs(Convert(i, (float)0) - Max(Min(coordinateOfTap,
-        Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f)),
-        0.0f);
+        Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_RANK, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f)), 0.0f);
     return Less(0.0f, Max(1.0f - Abs(Convert(i, (float)0)
-        - Max(Min(coordinateOfTap, Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 2, (float)0)
+        - Max(Min(coordinateOfTap, Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_RANK, d) - 2, (float)0)
         + 1.0f), 1.0f - 1.0f)), 0.0f));
 }
 
@@ -557,7 +551,7 @@ bool WeightAt(int d, int i, int p, out float weight)
     const float coordinateOfTap = ReadKeptCoordinate(ListOf(int4(d, p, 0, 0), 0, 2));
     weight = 1;
     return (int)max(min(ToInteger(IS_DECREASING_BOUND ? Floor(coordinateOfTap) : Ceil(coordinateOfTap)),
-        (int64_t)(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1)), (int64_t)0) == i;
+        (int64_t)(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_RANK, d) - 1)), (int64_t)0) == i;
 }
 
 Totals Add(Totals totals, float weight, float stored)
@@ -624,30 +618,30 @@ int first, last;
             + asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
             * asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
             + asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) - (int64_t)1,
-            (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
-        last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
+            (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_RANK, d)), (int64_t)0);
+        last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_RANK, d) - 1
             || !Less(0.0f, asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
-            ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)
+            ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_RANK, d)
             : (int)max(min(ToInteger(Ceil((Convert(i + 1, (float)0)
             + asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
             * asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
             + asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) + (int64_t)2,
-            (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
+            (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_RANK, d)), (int64_t)0);
 #elif PASS == 3
         first = i == 0 || !Less(0.0f, asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))) ? 0
             : (int)max(min(ToInteger(Floor((Convert(i - 1, (float)0)
             + asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
             * asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
             + asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) - (int64_t)1,
-            (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
-        last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
+            (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_RANK, d)), (int64_t)0);
+        last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_RANK, d) - 1
             || !Less(0.0f, asfloat(ENTRY_OF(scales, SCALES_LENGTH, d)))
-            ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)
+            ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_RANK, d)
             : (int)max(min(ToInteger(Ceil((Convert(i + 1, (float)0)
             + asfloat(ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)))
             * asfloat(ENTRY_OF(scales, SCALES_LENGTH, d))
             + asfloat(ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)))) + (int64_t)2,
-            (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
+            (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_RANK, d)), (int64_t)0);
 #endif
         uint start = 0, taps = 0;
         [loop]

@@ -4,9 +4,6 @@
 // DML_OPERATOR_REVERSE_SUBSEQUENCES: Reverses the beginning of every line along one axis, up to the length given for
 // it.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... reverse_subsequences.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -127,12 +124,12 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
 SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 {
     return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[ClampedOffset(at, sequenceLengthsSizes, sequenceLengthsStrides,
-        SEQUENCE_LENGTHS_SIZES_LENGTH)];
+        SEQUENCE_LENGTHS_RANK)];
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
@@ -161,7 +158,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
 int Length(List at) { return NormalizeIndex(ReadSequenceLengths(Replace(at, axis, 0)), limit); }
 

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ROI_ALIGN: Crops regions of interest and resamples them to one common size.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -355,7 +352,7 @@ Elements ReadElementsInput(List at)
 {
     uint offset = 0;
     [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+    for (int d = 0; d < INPUT_RANK; d++)
         if (d != 1)
             offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     Elements elements;
@@ -368,42 +365,36 @@ Elements ReadElementsInput(List at)
     return elements;
 }
 
-float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)]; }
+float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_RANK)]; }
 
 BATCH_INDICES_VALUE ReadBatchIndices(List at)
 {
     return (BATCH_INDICES_VALUE)batchIndicesTensor[ClampedOffset(at, batchIndicesSizes, batchIndicesStrides,
-        BATCH_INDICES_SIZES_LENGTH)];
+        BATCH_INDICES_RANK)];
 }
 
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
-float ReadKeptStarts(List at)
-{
-    return LoadReal(keptStartsFirst, ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH));
-}
+float ReadKeptStarts(List at) { return LoadReal(keptStartsFirst, ClampedIndex(at, keptStartsSizes, KEPT_STARTS_RANK)); }
 
 float ReadKeptLengths(List at)
 {
-    return LoadReal(keptLengthsFirst, ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH));
+    return LoadReal(keptLengthsFirst, ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_RANK));
 }
 
 int ReadKeptSamples(List at)
 {
-    return LoadInt(keptSamplesFirst, ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH));
+    return LoadInt(keptSamplesFirst, ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_RANK));
 }
 
-float ReadKeptPaces(List at)
-{
-    return LoadReal(keptPacesFirst, ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH));
-}
+float ReadKeptPaces(List at) { return LoadReal(keptPacesFirst, ClampedIndex(at, keptPacesSizes, KEPT_PACES_RANK)); }
 
 void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
@@ -429,7 +420,7 @@ Elements Min(Elements x, Elements y)
     return x;
 }
 
-precise float Corner(int r, int j) { return ReadROI(Align(ListOf(int4(r, j, 0, 0), 0, 2), ROI_SIZES_LENGTH, 0)); }
+precise float Corner(int r, int j) { return ReadROI(Align(ListOf(int4(r, j, 0, 0), 0, 2), ROI_RANK, 0)); }
 
 precise float Factor(int d)
 {
@@ -475,7 +466,7 @@ precise float Where(int r, int d, int o, int s)
         + ReadKeptStarts(ListOf(int4(r, d, 0, 0), 0, 2)) - InputOffset();
 }
 
-int Size(int d) { return ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d + 2); }
+int Size(int d) { return ENTRY_OF(inputSizes, INPUT_RANK, d + 2); }
 
 bool Hit(int r, int d, int o, int s)
 {
@@ -491,7 +482,7 @@ float Hat(float x, int i) { return Max(1.0f - Abs(Convert(i, (float)0) - x), 0.0
 
 int Batch(int r)
 {
-    return (int)max(min(Integer(ReadBatchIndices(Align(ListOf(int4(r, 0, 0, 0), 0, 1), BATCH_INDICES_SIZES_LENGTH, 0))),
+    return (int)max(min(Integer(ReadBatchIndices(Align(ListOf(int4(r, 0, 0, 0), 0, 1), BATCH_INDICES_RANK, 0))),
         (int64_t)batches), (int64_t)0);
 }
 

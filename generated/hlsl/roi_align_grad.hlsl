@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ROI_ALIGN_GRAD: Gradients of ROI_ALIGN and ROI_ALIGN1 with respect to the image, the regions, or both.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align_grad.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -23,20 +20,17 @@
 // Macros, which a plan sets: docs/MACROS.md, definition, sparse_sum.
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifndef INPUT_PRESENT
-#define INPUT_PRESENT 0
+#ifndef INPUT_RANK
+#define INPUT_RANK 0  // absent
 #define INPUT_TYPE FLOAT32
-#define INPUT_SIZES_LENGTH 0
 #endif
-#ifndef OUTPUT_GRADIENT_PRESENT
-#define OUTPUT_GRADIENT_PRESENT 0
+#ifndef OUTPUT_GRADIENT_RANK
+#define OUTPUT_GRADIENT_RANK 0  // absent
 #define OUTPUT_GRADIENT_TYPE FLOAT32
-#define OUTPUT_GRADIENT_SIZES_LENGTH 0
 #endif
-#ifndef OUTPUT_ROIGRADIENT_PRESENT
-#define OUTPUT_ROIGRADIENT_PRESENT 0
+#ifndef OUTPUT_ROIGRADIENT_RANK
+#define OUTPUT_ROIGRADIENT_RANK 0  // absent
 #define OUTPUT_ROIGRADIENT_TYPE FLOAT32
-#define OUTPUT_ROIGRADIENT_SIZES_LENGTH 0
 #endif
 
 // Data types
@@ -431,33 +425,29 @@ float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)
 
 float ReadInput(List at)
 {
-    return INPUT_PRESENT ? (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]
-        : (float)0;
+    return INPUT_RANK ? (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)] : (float)0;
 }
 
 float ReadInputGradient(List at)
 {
-    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
-        INPUT_GRADIENT_SIZES_LENGTH)];
+    return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_RANK)];
 }
 
-float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)]; }
+float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_RANK)]; }
 
 uint ReadBatchIndices(List at)
 {
-    return (uint)batchIndicesTensor[ClampedOffset(at, batchIndicesSizes, batchIndicesStrides,
-        BATCH_INDICES_SIZES_LENGTH)];
+    return (uint)batchIndicesTensor[ClampedOffset(at, batchIndicesSizes, batchIndicesStrides, BATCH_INDICES_RANK)];
 }
 
 void WriteOutputGradient(List at, float entry)
 {
-    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_GRADIENT_STORED)entry;
+    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_RANK)] = (OUTPUT_GRADIENT_STORED)entry;
 }
 
 void WriteOutputROIGradient(List at, float entry)
 {
-    outputROIGradientTensor[OffsetOf(at, outputROIGradientStrides, OUTPUT_ROIGRADIENT_SIZES_LENGTH)] =
+    outputROIGradientTensor[OffsetOf(at, outputROIGradientStrides, OUTPUT_ROIGRADIENT_RANK)] =
         (OUTPUT_ROIGRADIENT_STORED)entry;
 }
 
@@ -465,34 +455,28 @@ void WriteOutputROIGradient(List at, float entry)
 float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
-float ReadKeptStarts(List at)
-{
-    return LoadReal(keptStartsFirst, ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH));
-}
+float ReadKeptStarts(List at) { return LoadReal(keptStartsFirst, ClampedIndex(at, keptStartsSizes, KEPT_STARTS_RANK)); }
 
 float ReadKeptLengths(List at)
 {
-    return LoadReal(keptLengthsFirst, ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH));
+    return LoadReal(keptLengthsFirst, ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_RANK));
 }
 
 int ReadKeptSamples(List at)
 {
-    return LoadInt(keptSamplesFirst, ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH));
+    return LoadInt(keptSamplesFirst, ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_RANK));
 }
 
-float ReadKeptPaces(List at)
-{
-    return LoadReal(keptPacesFirst, ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH));
-}
+float ReadKeptPaces(List at) { return LoadReal(keptPacesFirst, ClampedIndex(at, keptPacesSizes, KEPT_PACES_RANK)); }
 
-float ReadKeptRows(List at) { return LoadReal(keptRowsFirst, ClampedIndex(at, keptRowsSizes, KEPT_ROWS_SIZES_LENGTH)); }
+float ReadKeptRows(List at) { return LoadReal(keptRowsFirst, ClampedIndex(at, keptRowsSizes, KEPT_ROWS_RANK)); }
 
 float ReadKeptColumns(List at)
 {
-    return LoadReal(keptColumnsFirst, ClampedIndex(at, keptColumnsSizes, KEPT_COLUMNS_SIZES_LENGTH));
+    return LoadReal(keptColumnsFirst, ClampedIndex(at, keptColumnsSizes, KEPT_COLUMNS_RANK));
 }
 
-int ReadKeptBest(List at) { return LoadInt(keptBestFirst, ClampedIndex(at, keptBestSizes, KEPT_BEST_SIZES_LENGTH)); }
+int ReadKeptBest(List at) { return LoadInt(keptBestFirst, ClampedIndex(at, keptBestSizes, KEPT_BEST_RANK)); }
 
 void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
 void StoreInt(int first, uint number, int entry) { scratch[(uint)first + number] = (uint)entry; }
@@ -505,7 +489,7 @@ void WriteKeptRows(uint number, float entry) { StoreReal(keptRowsFirst, number, 
 void WriteKeptColumns(uint number, float entry) { StoreReal(keptColumnsFirst, number, entry); }
 void WriteKeptBest(uint number, int entry) { StoreInt(keptBestFirst, number, entry); }
 
-precise float Corner(int r, int j) { return ReadROI(Align(ListOf(int4(r, j, 0, 0), 0, 2), ROI_SIZES_LENGTH, 0)); }
+precise float Corner(int r, int j) { return ReadROI(Align(ListOf(int4(r, j, 0, 0), 0, 2), ROI_RANK, 0)); }
 
 precise float Factor(int d)
 {
@@ -553,9 +537,9 @@ precise float Where(int r, int d, int o, int s)
 
 int Size(int d)
 {
-    if (OUTPUT_GRADIENT_PRESENT)
-        return ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d + 2);
-    return ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d + 2);
+    if (OUTPUT_GRADIENT_RANK)
+        return ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_RANK, d + 2);
+    return ENTRY_OF(inputSizes, INPUT_RANK, d + 2);
 }
 
 bool Hit(int r, int d, int o, int s)
@@ -623,7 +607,7 @@ precise float ColumnsSum(List at)
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)ReadBatchIndices(Align(ListOf(int4(r, 0, 0, 0), 0, 1), BATCH_INDICES_SIZES_LENGTH, 0)),
+    return (int)max(min((int64_t)ReadBatchIndices(Align(ListOf(int4(r, 0, 0, 0), 0, 1), BATCH_INDICES_RANK, 0)),
         (int64_t)batches), (int64_t)0);
 }
 
@@ -758,7 +742,7 @@ float OutputGradientSum(List at)
     return result;
 }
 
-int Region(List at) { return Entry(at, ROI_SIZES_LENGTH - 2); }
+int Region(List at) { return Entry(at, ROI_RANK - 2); }
 
 float PartOf(List at, int c, List o, List s)
 {
@@ -769,7 +753,7 @@ float PartOf(List at, int c, List o, List s)
     return 0.0f;
 }
 
-int Member(List at) { return Entry(at, ROI_SIZES_LENGTH - 1); }
+int Member(List at) { return Entry(at, ROI_RANK - 1); }
 
 bool Vertical(List at) { return FloorRemainder(Member(at), 2) == 1; }
 
@@ -793,7 +777,7 @@ float SlopeY(List at, int c, float y, float x)
     return result;
 }
 
-int Results(int d) { return ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d + 2); }
+int Results(int d) { return ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_RANK, d + 2); }
 
 int Lines(int r, int d) { return Results(d) * Samples(r, d); }
 
@@ -934,7 +918,7 @@ bool IsSet(uint number, int coordinate)
     if (number >= (uint)Multiplied(box))
         return false;
     const List term = UnravelIndex((int)number, box);
-    List at = ListOf(0, 0, OUTPUT_GRADIENT_SIZES_LENGTH);
+    List at = ListOf(0, 0, OUTPUT_GRADIENT_RANK);
     if (coordinate < outputGradientSizes[0][0])
     {
         at.entries[0] = coordinate;

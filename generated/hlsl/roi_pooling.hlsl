@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ROI_POOLING: Divides each region of interest into a grid and takes the largest element of every cell.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_pooling.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -208,7 +205,7 @@ Elements ReadElementsInput(List at)
 {
     uint offset = 0;
     [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+    for (int d = 0; d < INPUT_RANK; d++)
         if (d != 1)
             offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     Elements elements;
@@ -221,11 +218,11 @@ Elements ReadElementsInput(List at)
     return elements;
 }
 
-float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)]; }
+float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_RANK)]; }
 
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
 }
 
 Elements Max(Elements x, Elements y)
@@ -251,7 +248,7 @@ List First(List at)
     for (int d = 0; d < 2; d++)
         result.entries[d] = (int)max(min(WideFloorQuotient((int64_t)Entry(at, d + 2) * Length(at, d),
             (int64_t)ENTRY_OF(pooled, POOLED_LENGTH, d)) + Corner(at, 2 - d),
-            (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d + 2)), (int64_t)0);
+            (int64_t)ENTRY_OF(inputSizes, INPUT_RANK, d + 2)), (int64_t)0);
     return result;
 }
 
@@ -263,7 +260,7 @@ List Last(List at)
     for (int d = 0; d < 2; d++)
         result.entries[d] = (int)max(min(WideFloorQuotient((int64_t)(Entry(at, d + 2) + 1) * Length(at, d)
             + (int64_t)ENTRY_OF(pooled, POOLED_LENGTH, d) - (int64_t)1, (int64_t)ENTRY_OF(pooled, POOLED_LENGTH, d))
-            + Corner(at, 2 - d), (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d + 2)), (int64_t)0);
+            + Corner(at, 2 - d), (int64_t)ENTRY_OF(inputSizes, INPUT_RANK, d + 2)), (int64_t)0);
     return result;
 }
 

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_SCATTER_ND: Copies the input and overwrites blocks of it by tuples of coordinates.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... scatter_nd.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // `winners` holds, for each offset in the output, the number of the last update that targets it, counted from 1 in
 // row-major order, so that the result does not depend on the order of threads. Either `winners` is cleared as a whole,
 // and two dispatches choose the updates and write all elements; or, if updates are few, only the entries that updates

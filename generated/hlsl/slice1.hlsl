@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_SLICE1: Copies evenly spaced elements of a window of the input, forwards or backwards.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... slice1.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -113,7 +110,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 {
@@ -141,14 +138,14 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = INPUT_SIZES_LENGTH;
+    result.length = INPUT_RANK;
     [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+    for (int d = 0; d < INPUT_RANK; d++)
         result.entries[d] = ENTRY_OF(inputWindowOffsets, INPUT_WINDOW_OFFSETS_LENGTH, d)
             + (ENTRY_OF(inputWindowStrides, INPUT_WINDOW_STRIDES_LENGTH, d) > 0
             ? Entry(at, d) * ENTRY_OF(inputWindowStrides, INPUT_WINDOW_STRIDES_LENGTH, d)

@@ -4,9 +4,6 @@
 // DML_OPERATOR_SLICE_GRAD: Gradient of SLICE1: puts the incoming gradients where the slice was taken from, and 0
 // elsewhere.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... slice_grad.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -126,7 +123,7 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 }
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_SIZES_LENGTH));
+    return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_RANK));
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
@@ -155,14 +152,14 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH); }
+uint OffsetInOutputGradient(List at) { return OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_RANK); }
 
 List Distance(List at)
 {
     List result = (List)0;
-    result.length = OUTPUT_GRADIENT_SIZES_LENGTH;
+    result.length = OUTPUT_GRADIENT_RANK;
     [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
+    for (int d = 0; d < OUTPUT_GRADIENT_RANK; d++)
     {
         if (ENTRY_OF(inputWindowStrides, INPUT_WINDOW_STRIDES_LENGTH, d) > 0)
             result.entries[d] = Entry(at, d) - ENTRY_OF(first2, FIRST2_LENGTH, d);
@@ -177,11 +174,11 @@ bool Taken(List at)
     const List list1 = Distance(at);
     bool result = true;
     [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
+    for (int d = 0; d < OUTPUT_GRADIENT_RANK; d++)
         result = result && (Entry(list1, d) >= 0 && FloorRemainderBy(Entry(list1, d), ENTRY_OF(step, STEP_LENGTH, d),
             ENTRY_OF(stepReciprocals, STEP_LENGTH, d)) == 0
             && FloorQuotientBy(Entry(list1, d), ENTRY_OF(step, STEP_LENGTH, d),
-            ENTRY_OF(stepReciprocals, STEP_LENGTH, d)) < ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d));
+            ENTRY_OF(stepReciprocals, STEP_LENGTH, d)) < ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_RANK, d));
     return result;
 }
 
@@ -189,9 +186,9 @@ List OutputGradientList(List at)
 {
     const List list1 = Distance(at);
     List result = (List)0;
-    result.length = INPUT_GRADIENT_SIZES_LENGTH;
+    result.length = INPUT_GRADIENT_RANK;
     [unroll]
-    for (int d = 0; d < INPUT_GRADIENT_SIZES_LENGTH; d++)
+    for (int d = 0; d < INPUT_GRADIENT_RANK; d++)
         result.entries[d] = FloorQuotientBy(Entry(list1, d), ENTRY_OF(step, STEP_LENGTH, d),
             ENTRY_OF(stepReciprocals, STEP_LENGTH, d));
     return result;

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_TILE: Repeats the whole input along each dimension.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... tile.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -121,7 +118,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)); }
+INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 {
@@ -149,16 +146,16 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
 #endif
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
 List OutputList(List at)
 {
     List result = (List)0;
-    result.length = INPUT_SIZES_LENGTH;
+    result.length = INPUT_RANK;
     [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = FloorRemainderBy(Entry(at, d), ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d),
-            ENTRY_OF(inputSizesReciprocals, INPUT_SIZES_LENGTH, d));
+    for (int d = 0; d < INPUT_RANK; d++)
+        result.entries[d] = FloorRemainderBy(Entry(at, d), ENTRY_OF(inputSizes, INPUT_RANK, d),
+            ENTRY_OF(inputSizesReciprocals, INPUT_RANK, d));
     return result;
 }
 

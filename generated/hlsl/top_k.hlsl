@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_TOP_K: Picks the K largest elements of each sequence along an axis, with their indices, largest first.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... top_k.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // A line runs along the axis. Where few of its elements are wanted, it is cut into parts: a dispatch selects the first
 // `kept` elements of each part, the next one does the same to what is left, until that is one part. Otherwise it is cut
 // into tiles: a dispatch sorts these into runs, of which the first `kept` elements count, and each further dispatch

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_UPSAMPLE_2D: Enlarges the last two dimensions by whole factors.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... upsample_2d.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -305,13 +302,13 @@ float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)
 float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)Order(b) - (0x7f800000u + 1) ? b : a; }
 
 float LoadInput(uint offset) { return (float)inputTensor[offset]; }
-float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)]; }
 
 void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
 }
 #if PASS < 2
 
@@ -320,7 +317,7 @@ float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + nu
 
 float ReadKeptCoordinate(List at)
 {
-    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH));
+    return LoadReal(keptCoordinateFirst, ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_RANK));
 }
 
 void StoreReal(int first, uint number, float entry) { scratch[(uint)first + number] = asuint(entry); }
@@ -344,7 +341,7 @@ precise float Coordinate(int d, int o)
     return Divide(Convert(2 * o + 1 - Factor(d), (float)0), Convert(2 * Factor(d), (float)0));
 }
 
-int Size(int d) { return ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d); }
+int Size(int d) { return ENTRY_OF(inputSizes, INPUT_RANK, d); }
 
 float X(int d, int o) { return ReadKeptCoordinate(ListOf(int4(d, o, 0, 0), 0, 2)); }
 
@@ -469,7 +466,7 @@ List Numbered(uint number)
 precise float ReadKeptCoordinate(List at)
 {
     [unroll]
-    for (int d = 0; d < KEPT_COORDINATE_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_COORDINATE_RANK; d++)
         at.entries[d] = clamp(at.entries[d], 0, keptCoordinateSizes[d / 4][d % 4] - 1);
     return Coordinate(Entry(at, 0), Entry(at, 1));
 }
@@ -482,7 +479,7 @@ typedef vector<float, 1> Totals;
 bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
 {
     weight = Max(1.0f - Abs(Convert(p, (float)0) - Max(Min(coordinateOfResult,
-        Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f)), 0.0f);
+        Convert(ENTRY_OF(inputSizes, INPUT_RANK, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f)), 0.0f);
     return true;
 }
 
@@ -569,14 +566,14 @@ void Tabulate(List begin, uint thread)
 int first, last;
 #if PASS == 2
         first = (int)max(min(ToInteger(Floor(Max(Min(coordinateOfResult,
-            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) - 1.0f))
-            + (int64_t)1, (int64_t)(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1)), (int64_t)0);
+            Convert(ENTRY_OF(inputSizes, INPUT_RANK, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) - 1.0f)) + (int64_t)1,
+            (int64_t)(ENTRY_OF(inputSizes, INPUT_RANK, d) - 1)), (int64_t)0);
         last = (int)max(min(ToInteger(Ceil(Max(Min(coordinateOfResult,
-            Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) + 1.0f)),
-            (int64_t)ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)), (int64_t)1);
+            Convert(ENTRY_OF(inputSizes, INPUT_RANK, d) - 2, (float)0) + 1.0f), 1.0f - 1.0f) + 1.0f)),
+            (int64_t)ENTRY_OF(inputSizes, INPUT_RANK, d)), (int64_t)1);
 #elif PASS == 3
-        first = clamp(FloorQuotient(i, d == INPUT_SIZES_LENGTH - 1 ? scaleSizeWidth
-            : (d == INPUT_SIZES_LENGTH - 2 ? scaleSizeHeight : 1)), 0, inputSizes[d / 4][d % 4] - 1);
+        first = clamp(FloorQuotient(i, d == INPUT_RANK - 1 ? scaleSizeWidth
+            : (d == INPUT_RANK - 2 ? scaleSizeHeight : 1)), 0, inputSizes[d / 4][d % 4] - 1);
         last = first + 1;
 #endif
         uint start = 0, taps = 0;

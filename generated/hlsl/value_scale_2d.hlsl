@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_VALUE_SCALE_2D: Multiplies all values by one factor and adds a bias of each channel.
 //
-// dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... value_scale_2d.hlsl
-//   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
-//
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
 // Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
 // in elements.
@@ -93,7 +90,7 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]; }
+float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)]; }
 
 void StoreOutput(uint offset, float values[VECTOR])
 {
@@ -104,7 +101,7 @@ void StoreOutput(uint offset, float values[VECTOR])
     outputTensor[offset / VECTOR] = elements;
 }
 
-uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH); }
+uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 
 float First() { return biasEntry; }
 

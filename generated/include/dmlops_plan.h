@@ -3276,12 +3276,9 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
         const dmlops_plan_Tensor* tensor = &tensors->items[place];
         if (tensor->is_present) {
             dmlops_plan_define_tensor(planning, tensor);
-            if (((shader->optional >> place) & 1) == 1) {
-                dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_PRESENT"), 1);
+            if (tensor->is_held) {
+                dmlops_out_read_write(planning, &tensor->buffer);
             }
-        }
-        if (tensor->is_present && tensor->is_held) {
-            dmlops_out_read_write(planning, &tensor->buffer);
         }
         if (((shader->sized >> place) & 1) == 1) {
             dmlops_plan_int_8 made_1;
@@ -3304,11 +3301,11 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_define_numbers(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, int are_shared) {
     const dmlops_plan_ContractionPass * shared = &shader->contraction;
-    int has_ranks = shader->passes.count > 0;
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (has_ranks && tensor->is_present && ((((shared->ranks >> place) & 1) == 1) == are_shared)) {
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
+        int is_asked = (shader->passes.count > 0) || (((shader->optional >> place) & 1) == 1);
+        if (is_asked && tensor->is_present && ((((shared->ranks >> place) & 1) == 1) == are_shared)) {
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_RANK"), tensor->sizes.count);
         }
     }
     for (int64_t place = 0; place < op->bounds.count; ++place) {
@@ -5868,7 +5865,7 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
         if (((chosen.led >> place) & 1) == 1) {
             DMLOPS_EXTEND(planning, &sizes, &op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)]);
         }
-        dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
+        dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_RANK"), sizes.count);
         dmlops_plan_int_8 made_2;
         dmlops_plan_eight(planning, &sizes, &made_2);
         DMLOPS_EXTEND(planning, &lists, &made_2);
