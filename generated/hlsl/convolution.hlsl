@@ -1503,9 +1503,11 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
     }
 }
 #else
-// Tiles of floats, stored by k, and padded by one vector to avoid bank conflicts
-static const uint leftPitch = TILE_ROWS / 4 + 1, rightPitch = TILE_COLUMNS / 4 + 1;
-groupshared float4 leftTile[TILE_DEPTH * leftPitch], rightTile[TILE_DEPTH * rightPitch];
+// Tiles of floats, stored by k. If loads run along k, 32 threads store to TILE_DEPTH / X_VECTOR rows at once, which are
+// padded so that they do so in different banks.
+#define LeftRow(k) ((k) * (TILE_ROWS / 4) + (LEFT_ALONG ? (k) / LEFT_VECTOR * LEFT_VECTOR * 8 / TILE_DEPTH : 0))
+#define RightRow(k) ((k) * (TILE_COLUMNS / 4) + (RIGHT_ALONG ? (k) / RIGHT_VECTOR * RIGHT_VECTOR * 8 / TILE_DEPTH : 0))
+groupshared float4 leftTile[LeftRow(TILE_DEPTH)], rightTile[RightRow(TILE_DEPTH)];
 
 // A thread accumulates blocks of 4 x 4 elements, interleaved with those of its wave so that 32 threads read few
 // distinct words of shared memory.
@@ -1536,10 +1538,10 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
         {
             [unroll]
             for (i = 0; i < threadRows / 4; i++)
-                a[k % 2][i] = leftTile[k * leftPitch + own.x + i * 4];
+                a[k % 2][i] = leftTile[LeftRow(k) + own.x + i * 4];
             [unroll]
             for (j = 0; j < threadColumns / 4; j++)
-                b[k % 2][j] = rightTile[k * rightPitch + own.y + j * 8];
+                b[k % 2][j] = rightTile[RightRow(k) + own.y + j * 8];
         }
         if (k > 0)
         {
@@ -1605,10 +1607,14 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
         const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
         const bool isThere = (leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
             && position.x < matrixRows && position.y < end;
-        uint at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
         next[i] = (LeftVector)0;
+        uint at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
         if (isThere)
+        {
+            if (!COOPERATIVE_MATRIX && LEFT_VECTOR > 1)  // computed outside, it slows float32 tiles along k to 0.76
+                at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
             next[i] = LeftFactor(at);
+        }
     }
 }
 
@@ -1640,13 +1646,13 @@ void PutLeft(uint thread, LeftVector next[leftLoads])
         const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
         if (isThere)
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
-            leftTile[position.y * leftPitch + position.x / 4] = elements;
+            leftTile[LeftRow(position.y) + position.x / 4] = elements;
 #else
             [unroll]
             for (uint e = 0; e < LEFT_VECTOR; e++)
             {
-                const uint across = position.x + (LEFT_ALONG ? 0 : e), k = position.y + (LEFT_ALONG ? e : 0);
-                leftTile[k * leftPitch + across / 4][across % 4] = elements[e];
+                const uint across = position.x + (LEFT_ALONG ? 0 : e), row = LEFT_ALONG ? e * (TILE_ROWS / 4) : 0;
+                leftTile[LeftRow(position.y) + row + across / 4][across % 4] = elements[e];
             }
 #endif
 #endif
@@ -1736,13 +1742,13 @@ void PutRight(uint thread, RightVector next[rightLoads])
         const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
         if (isThere)
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
-            rightTile[position.y * rightPitch + position.x / 4] = elements;
+            rightTile[RightRow(position.y) + position.x / 4] = elements;
 #else
             [unroll]
             for (uint e = 0; e < RIGHT_VECTOR; e++)
             {
-                const uint across = position.x + (RIGHT_ALONG ? 0 : e), k = position.y + (RIGHT_ALONG ? e : 0);
-                rightTile[k * rightPitch + across / 4][across % 4] = elements[e];
+                const uint across = position.x + (RIGHT_ALONG ? 0 : e), row = RIGHT_ALONG ? e * (TILE_COLUMNS / 4) : 0;
+                rightTile[RightRow(position.y) + row + across / 4][across % 4] = elements[e];
             }
 #endif
 #endif

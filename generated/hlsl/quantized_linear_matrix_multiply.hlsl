@@ -1115,14 +1115,16 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
         const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
         const bool isThere = (leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
             && position.x < matrixRows && position.y < end;
-        uint at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
-        const uint2 apart = LeftPosition(0, i);
-        if (COOPERATIVE_MATRIX || LEFT_VECTOR == 1)
-            at = begin + product * leftDepthStep / LEFT_VECTOR + apart.x * step / LEFT_VECTOR
-                + apart.y * leftDepthStep / LEFT_VECTOR;
         next[i] = (LeftVector)leftSigns;
+        const uint2 apart = LeftPosition(0, i);
+        uint at = begin + product * leftDepthStep / LEFT_VECTOR + apart.x * step / LEFT_VECTOR
+            + apart.y * leftDepthStep / LEFT_VECTOR;
         if (isThere)
+        {
+            if (!COOPERATIVE_MATRIX && LEFT_VECTOR > 1)  // computed outside, it slows float32 tiles along k to 0.76
+                at = (reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR;
             next[i] = LeftFactor(at);
+        }
     }
 }
 
@@ -1189,14 +1191,16 @@ void FetchRight(uint thread, MatrixReader reader, uint product, uint end, out Ri
         const uint2 position = RightPosition(thread, i) + uint2(reader.first, product);
         const bool isThere = (rightUnits % NUM_THREADS == 0 || thread + i / rightPieces * NUM_THREADS < rightUnits)
             && position.x < matrixColumns && position.y < end;
-        uint at = (reader.base + position.x * step + position.y * rightDepthStep) / RIGHT_VECTOR;
-        const uint2 apart = RightPosition(0, i);
-        if (COOPERATIVE_MATRIX || RIGHT_VECTOR == 1)
-            at = begin + product * rightDepthStep / RIGHT_VECTOR + apart.x * step / RIGHT_VECTOR
-                + apart.y * rightDepthStep / RIGHT_VECTOR;
         next[i] = (RightVector)rightSigns;
+        const uint2 apart = RightPosition(0, i);
+        uint at = begin + product * rightDepthStep / RIGHT_VECTOR + apart.x * step / RIGHT_VECTOR
+            + apart.y * rightDepthStep / RIGHT_VECTOR;
         if (isThere)
+        {
+            if (!COOPERATIVE_MATRIX && RIGHT_VECTOR > 1)  // computed outside, it slows float32 tiles along k to 0.76
+                at = (reader.base + position.x * step + position.y * rightDepthStep) / RIGHT_VECTOR;
             next[i] = RightFactor(at);
+        }
     }
 }
 

@@ -2931,7 +2931,7 @@ DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_Rates made_12;
     made_12.arithmetic = 225;
-    made_12.load = 6;
+    made_12.load = 5;
     made_12.latency = 168;
     made_12.alone = 52;
     made_12.element = 4;
