@@ -39,12 +39,6 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef LEFT_VECTOR
-#define LEFT_VECTOR 0
-#endif
-#ifndef RIGHT_VECTOR
-#define RIGHT_VECTOR 0
-#endif
 #ifndef LEFT_ALONG
 #define LEFT_ALONG 0
 #endif
@@ -61,7 +55,7 @@
 #define PACKED 0
 #endif
 
-#if PASS >= 2
+#if PASS >= 1
 #define RANK OUTPUT_RANK
 #define ROW_AXIS 1
 #define WINDOW_AXIS 2
@@ -78,9 +72,6 @@
 
 #if PASS == 1
 typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
-#define RANK OUTPUT_RANK
-#define WINDOW_AXIS 2
-#define WINDOW_RANK (RANK - 2)
 typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint ScratchBuffer;
@@ -88,14 +79,14 @@ typedef uint ScratchBuffer;
 #if !COOPERATIVE_MATRIX
 typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
 #elif LEFT_VECTOR == 1
-typedef uint16_t LeftBuffer;
+typedef vector<uint16_t, 1> LeftBuffer;
 #else
 typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two elements to a word
 #endif
 #if !COOPERATIVE_MATRIX
 typedef vector<INPUT_STORED, RIGHT_VECTOR> RightBuffer;
 #elif RIGHT_VECTOR == 1
-typedef uint16_t RightBuffer;
+typedef vector<uint16_t, 1> RightBuffer;
 #else
 typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif
@@ -865,7 +856,7 @@ void FetchRow(bool isInside, uint base, int y, int x, out float terms[vectors * 
     }
     OVER_ELEMENTS
     for (n = 0; n < vectors * WINDOW_VECTOR; n++)
-        terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : 0;
+        terms[n] = TermOf(elements[n]);  // what is outside is not used
 }
 
 void StoreOutputVector(uint offset, vector<float, OUTPUT_VECTOR> elements)
@@ -1269,7 +1260,8 @@ uint Reached(Pixel pixel, Step step, out bool isInside)
     for (int d = 0; d < WINDOW_RANK; d++)
     {
         const int position = pixel.first[d] + (int)step.tap[d] * windowAxes[d].tap;
-        isInside = isInside && (uint)position < windowAxes[d].limit;
+        // without branches, it is found once for all loads
+        isInside = isInside & ((uint)position < windowAxes[d].limit);
         offset += (uint)position * windowAxes[d].stride;
     }
     return offset;
@@ -1760,19 +1752,15 @@ groupshared uint metNonFinite;
 
 float LeftAt(uint at)
 {
-#if COOPERATIVE_MATRIX
-    return f16tof32(scratch[at / 8][at / 2 % 4] >> (at % 2 * 16));
-#else
-    return asfloat(scratch[at / 4][at % 4]);
-#endif
+    return COOPERATIVE_MATRIX ? f16tof32(scratch[at / 8][at / 2 % 4] >> (at % 2 * 16))
+        : asfloat(scratch[at / 4][at % 4]);
 }
 
 float RightAt(uint at)
 {
-#if COOPERATIVE_MATRIX && RIGHT_VECTOR > 1
-    return f16tof32(inputTensor[at / RIGHT_VECTOR][at / 2 % (RIGHT_VECTOR / 2)] >> (at % 2 * 16));
-#elif COOPERATIVE_MATRIX
-    return f16tof32((uint)inputTensor[at]);
+#if COOPERATIVE_MATRIX
+    const uint word = (uint)inputTensor[at / RIGHT_VECTOR][at / 2 % max(RIGHT_VECTOR / 2, 1)];
+    return f16tof32(RIGHT_VECTOR > 1 ? word >> (at % 2 * 16) : word);
 #else
     return (float)inputTensor[at / RIGHT_VECTOR][at % RIGHT_VECTOR];
 #endif
@@ -1784,17 +1772,13 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
     const Pixel pixel = PixelOf(number, x);
     const uint base = leftFirst + number * leftMatrixStep + y * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     float total = 0;
-    uint product = begin;
     [loop]
-    while (product < end)
+    for (uint product = begin; product < end; product++)
     {
-        const uint last = min(end, product - product % TAP_PRODUCTS + TAP_PRODUCTS);
         bool isInside;
-        uint at = Reached(pixel, StepOf(product), isInside);
-        [loop]
-        for (; product < last && isInside; product++, at += rightDepthStep)
+        const uint at = Reached(pixel, StepOf(product), isInside);
+        if (isInside)
             total = mad(LeftAt(base + product), RightAt(at), total);
-        product = last;
     }
     return total;
 }

@@ -39,12 +39,6 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef LEFT_VECTOR
-#define LEFT_VECTOR 0
-#endif
-#ifndef RIGHT_VECTOR
-#define RIGHT_VECTOR 0
-#endif
 #ifndef LEFT_ALONG
 #define LEFT_ALONG 0
 #endif
@@ -58,7 +52,7 @@
 #define SPLIT_K 0
 #endif
 
-#if PASS >= 2
+#if PASS >= 1
 #define RANK OUTPUT_RANK
 #define ROW_AXIS 1
 #define WINDOW_AXIS 2
@@ -73,9 +67,6 @@
 
 #if PASS == 1
 typedef vector<uint, WEIGHTS_VECTOR> LeftBuffer;
-#define RANK OUTPUT_RANK
-#define WINDOW_AXIS 2
-#define WINDOW_RANK (RANK - 2)
 typedef uint RightBuffer;
 typedef vector<int, OUTPUT_VECTOR> OutputBuffer;
 typedef uint ScratchBuffer;
@@ -967,7 +958,8 @@ uint Reached(Pixel pixel, Step step, out bool isInside)
     for (int d = 0; d < WINDOW_RANK; d++)
     {
         const int position = pixel.first[d] + (int)step.tap[d] * windowAxes[d].tap;
-        isInside = isInside && (uint)position < windowAxes[d].limit;
+        // without branches, it is found once for all loads
+        isInside = isInside & ((uint)position < windowAxes[d].limit);
         offset += (uint)position * windowAxes[d].stride;
     }
     return offset;

@@ -39,12 +39,6 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef LEFT_VECTOR
-#define LEFT_VECTOR 0
-#endif
-#ifndef RIGHT_VECTOR
-#define RIGHT_VECTOR 0
-#endif
 #ifndef LEFT_ALONG
 #define LEFT_ALONG 0
 #endif
@@ -94,14 +88,14 @@ typedef uint ScratchBuffer;
 #if !COOPERATIVE_MATRIX
 typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
 #elif LEFT_VECTOR == 1
-typedef uint16_t LeftBuffer;
+typedef vector<uint16_t, 1> LeftBuffer;
 #else
 typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two elements to a word
 #endif
 #if !COOPERATIVE_MATRIX
 typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
 #elif RIGHT_VECTOR == 1
-typedef uint16_t RightBuffer;
+typedef vector<uint16_t, 1> RightBuffer;
 #else
 typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif

@@ -49,12 +49,6 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef LEFT_VECTOR
-#define LEFT_VECTOR 0
-#endif
-#ifndef RIGHT_VECTOR
-#define RIGHT_VECTOR 0
-#endif
 #ifndef LEFT_ALONG
 #define LEFT_ALONG 0
 #endif

@@ -3898,6 +3898,9 @@ DMLOPS_CALLED void dmlops_plan_block_at(dmlops_planning* planning, const dmlops_
         channels = 1;
     }
     int64_t rows = dmlops_divide(8, dmlops_max(channels, 2));
+    if (!slide->is_across) {
+        rows = dmlops_max(dmlops_divide(rows, down.step), 1);
+    }
     rows = dmlops_plan_power_below(planning, dmlops_min(dmlops_divide(each, dmlops_multiply(columns, channels)),
         dmlops_divide(down.elements, down.divisor)), rows);
     dmlops_plan_int_8 counts;

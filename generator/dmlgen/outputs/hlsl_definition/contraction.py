@@ -8,10 +8,7 @@ from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import few_rows
 from dmlgen.schedules.contraction import Contraction
 
-_ZEROS = (
-    *("COOPERATIVE_MATRIX", "LEFT_VECTOR", "RIGHT_VECTOR", "LEFT_ALONG", "RIGHT_ALONG"),
-    *("OUTPUT_DOWN", "SPLIT_K"),
-)
+_ZEROS = ("COOPERATIVE_MATRIX", "LEFT_ALONG", "RIGHT_ALONG", "OUTPUT_DOWN", "SPLIT_K")
 
 
 def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number: int) -> FormPass:
