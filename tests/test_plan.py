@@ -70,8 +70,8 @@ PLANS: list[tuple[Any, dict[str, Any]]] = [
         elements((400, 600), (400, 600), 1, IndicesTensor=(1, 400), OutputTensor=(1, 400)),
         {"RANK": 2, "VECTOR": 4},
     ),
-    *((rows(32, kind), {"OUTPUT_TYPE": "UINT128", "RANK": 2}) for kind in ("INT8", "FLOAT16", "FLOAT64")),
-    (rows(33, "FLOAT16"), {"OUTPUT_TYPE": "UINT16", "RANK": 2}),
+    *((rows(32, kind), {"INPUT_TYPE": "UINT128", "RANK": 2}) for kind in ("INT8", "FLOAT16", "FLOAT64")),
+    (rows(33, "FLOAT16"), {"INPUT_TYPE": "UINT16", "RANK": 2}),
     (elements((10, 96), (7, 96), 0), {"RANK": 3}),  # rows chosen by index are read in strips
     (elements((10, 32), (7, 32), 0), {"RANK": 2}),
     (elements((7, 96), (7, 96), 1), {"RANK": 2}),

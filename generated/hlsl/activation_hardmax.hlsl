@@ -17,10 +17,9 @@
 #define FACT(fact, type) fact(type)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_BITS FACT(BITS, INPUT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
+typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
 // Integers that sort like elements
 #if INPUT_BITS == 64
@@ -70,7 +69,7 @@ uint TiedRank(float x)
     return min((((bits & 0x7fffffffu) ^ sign) - sign) + 0x7f800000u, 2 * 0x7f800000u + 1);
 }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (INPUT_STORED)value; }
 
 struct Position
 {
@@ -134,7 +133,7 @@ void StoreOutputElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)Finished(offset + k, values[k]);
+        elements[k] = (INPUT_STORED)Finished(offset + k, values[k]);
     outputTensor[offset / OUTPUT_VECTOR] = elements;
 #endif
 }

@@ -25,19 +25,13 @@
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_BITS FACT(BITS, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
-#define INPUT_GRADIENT_STORED FACT(STORED, INPUT_GRADIENT_TYPE)
-#define INPUT_GRADIENT_BITS FACT(BITS, INPUT_GRADIENT_TYPE)
-#define INPUT_GRADIENT_VALUE FACT(VALUE, INPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_STORED FACT(STORED, OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_BITS FACT(BITS, OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_VALUE FACT(VALUE, OUTPUT_GRADIENT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
-typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_BITS < 16 ? 1 : INPUT_GRADIENT_VECTOR> InputGradientElements;
-#if OUTPUT_GRADIENT_BITS < 16
-typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
+typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_GRADIENT_VECTOR> InputGradientElements;
+#if INPUT_BITS < 16
+typedef INPUT_STORED OutputGradientElements;
 #else
-typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
+typedef vector<INPUT_STORED, VECTOR> OutputGradientElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
@@ -118,41 +112,40 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
     }
 }
 
-void LoadInputGradientElements(uint offset, out INPUT_GRADIENT_VALUE values[VECTOR])
+void LoadInputGradientElements(uint offset, out INPUT_VALUE values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_GRADIENT_VECTOR)
     {
-#if INPUT_GRADIENT_BITS < 16
+#if INPUT_BITS < 16
         const uint place = offset + (INPUT_GRADIENT_SINGLE ? 0 : k * inputGradientStep);
-        const uint perWord = 32 / INPUT_GRADIENT_BITS;
-        const uint word = inputGradientTensor[place / perWord] >> (place % perWord * INPUT_GRADIENT_BITS);
+        const uint perWord = 32 / INPUT_BITS;
+        const uint word = inputGradientTensor[place / perWord] >> (place % perWord * INPUT_BITS);
         [unroll]
         for (uint l = 0; l < INPUT_GRADIENT_VECTOR; l++)
-            values[k + l] = (INPUT_GRADIENT_VALUE)(word << (32 - INPUT_GRADIENT_BITS * (l + 1)))
-                >> (32 - INPUT_GRADIENT_BITS);
+            values[k + l] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (l + 1))) >> (32 - INPUT_BITS);
 #else
         const InputGradientElements elements = inputGradientTensor[(offset
             + (INPUT_GRADIENT_SINGLE ? 0 : k * inputGradientStep)) / INPUT_GRADIENT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_GRADIENT_VECTOR; l++)
-            values[k + l] = (INPUT_GRADIENT_VALUE)elements[l];
+            values[k + l] = (INPUT_VALUE)elements[l];
 #endif
     }
 }
 
-void StoreElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
+void StoreElements(uint offset, INPUT_VALUE values[VECTOR])
 {
-#if VECTOR == 1 && OUTPUT_GRADIENT_BITS < 16
+#if VECTOR == 1 && INPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
+    const uint perWord = 32 / INPUT_BITS;
+    const uint shift = offset % perWord * INPUT_BITS;
+    const uint mask = (1u << INPUT_BITS) - 1;
     InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_GRADIENT_BITS < 16
+#elif INPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -162,12 +155,12 @@ void StoreElements(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
     OutputGradientElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+        elements[k] = (INPUT_STORED)values[k];
     outputGradientTensor[offset / VECTOR] = elements;
 #endif
 }
 
-OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_VALUE inputGradient)
+INPUT_VALUE Compute(INPUT_VALUE input, INPUT_VALUE inputGradient)
 {
     return Less((INPUT_VALUE)0, input) ? inputGradient : (INPUT_VALUE)0;
 }
@@ -181,7 +174,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 
     Position positions[VECTORS];
     INPUT_VALUE input[VECTORS][VECTOR];
-    INPUT_GRADIENT_VALUE inputGradient[VECTORS][VECTOR];
+    INPUT_VALUE inputGradient[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
@@ -199,7 +192,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_GRADIENT_VALUE values[VECTOR];
+        INPUT_VALUE values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(INPUT_TRANSPOSED ? input[k][u] : input[u][k],

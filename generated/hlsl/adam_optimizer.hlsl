@@ -14,21 +14,15 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_PARAMETERS_STORED INPUT_PARAMETERS_TYPE
-#define INPUT_FIRST_MOMENT_STORED INPUT_FIRST_MOMENT_TYPE
-#define INPUT_SECOND_MOMENT_STORED INPUT_SECOND_MOMENT_TYPE
-#define GRADIENT_STORED GRADIENT_TYPE
-#define OUTPUT_PARAMETERS_STORED OUTPUT_PARAMETERS_TYPE
-#define OUTPUT_FIRST_MOMENT_STORED OUTPUT_FIRST_MOMENT_TYPE
-#define OUTPUT_SECOND_MOMENT_STORED OUTPUT_SECOND_MOMENT_TYPE
 
 typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersElements;
-typedef vector<INPUT_FIRST_MOMENT_STORED, INPUT_FIRST_MOMENT_VECTOR> InputFirstMomentElements;
-typedef vector<INPUT_SECOND_MOMENT_STORED, INPUT_SECOND_MOMENT_VECTOR> InputSecondMomentElements;
-typedef vector<GRADIENT_STORED, GRADIENT_VECTOR> GradientElements;
+typedef vector<INPUT_PARAMETERS_STORED, INPUT_FIRST_MOMENT_VECTOR> InputFirstMomentElements;
+typedef vector<INPUT_PARAMETERS_STORED, INPUT_SECOND_MOMENT_VECTOR> InputSecondMomentElements;
+typedef vector<INPUT_PARAMETERS_STORED, GRADIENT_VECTOR> GradientElements;
 typedef vector<uint, TRAINING_STEP_VECTOR> TrainingStepElements;
-typedef vector<OUTPUT_PARAMETERS_STORED, OUTPUT_PARAMETERS_VECTOR> OutputParametersElements;
-typedef vector<OUTPUT_FIRST_MOMENT_STORED, OUTPUT_FIRST_MOMENT_VECTOR> OutputFirstMomentElements;
-typedef vector<OUTPUT_SECOND_MOMENT_STORED, OUTPUT_SECOND_MOMENT_VECTOR> OutputSecondMomentElements;
+typedef vector<INPUT_PARAMETERS_STORED, OUTPUT_PARAMETERS_VECTOR> OutputParametersElements;
+typedef vector<INPUT_PARAMETERS_STORED, OUTPUT_FIRST_MOMENT_VECTOR> OutputFirstMomentElements;
+typedef vector<INPUT_PARAMETERS_STORED, OUTPUT_SECOND_MOMENT_VECTOR> OutputSecondMomentElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputParametersElements> inputParametersTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<InputFirstMomentElements> inputFirstMomentTensor : register(t1);
@@ -235,17 +229,17 @@ float Sqrt(float x)
 
 void StoreOutputParameters(uint offset, float value)
 {
-    outputParametersTensor[offset] = (OUTPUT_PARAMETERS_STORED)value;
+    outputParametersTensor[offset] = (INPUT_PARAMETERS_STORED)value;
 }
 
 void StoreOutputFirstMoment(uint offset, float value)
 {
-    outputFirstMomentTensor[offset] = (OUTPUT_FIRST_MOMENT_STORED)value;
+    outputFirstMomentTensor[offset] = (INPUT_PARAMETERS_STORED)value;
 }
 
 void StoreOutputSecondMoment(uint offset, float value)
 {
-    outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_STORED)value;
+    outputSecondMomentTensor[offset] = (INPUT_PARAMETERS_STORED)value;
 }
 
 struct Position
@@ -374,7 +368,7 @@ void StoreOutputParametersElements(uint offset, float values[VECTOR])
     OutputParametersElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_PARAMETERS_STORED)values[k];
+        elements[k] = (INPUT_PARAMETERS_STORED)values[k];
     outputParametersTensor[offset / OUTPUT_PARAMETERS_VECTOR] = elements;
 #endif
 }
@@ -389,7 +383,7 @@ void StoreOutputFirstMomentElements(uint offset, float values[VECTOR])
     OutputFirstMomentElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_FIRST_MOMENT_STORED)values[k];
+        elements[k] = (INPUT_PARAMETERS_STORED)values[k];
     outputFirstMomentTensor[offset / OUTPUT_FIRST_MOMENT_VECTOR] = elements;
 #endif
 }
@@ -404,7 +398,7 @@ void StoreOutputSecondMomentElements(uint offset, float values[VECTOR])
     OutputSecondMomentElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_SECOND_MOMENT_STORED)values[k];
+        elements[k] = (INPUT_PARAMETERS_STORED)values[k];
     outputSecondMomentTensor[offset / OUTPUT_SECOND_MOMENT_VECTOR] = elements;
 #endif
 }

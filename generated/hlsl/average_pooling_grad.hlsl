@@ -19,9 +19,8 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_GRADIENT_STORED INPUT_GRADIENT_TYPE
-#define OUTPUT_GRADIENT_STORED OUTPUT_GRADIENT_TYPE
 
-typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
+typedef vector<INPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
@@ -197,7 +196,7 @@ void StoreOutputGradient(uint offset, float values[VECTOR])
     OutputGradientElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+        elements[k] = (INPUT_GRADIENT_STORED)values[k];
     outputGradientTensor[offset / VECTOR] = elements;
 }
 

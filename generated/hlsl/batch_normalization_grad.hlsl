@@ -14,20 +14,13 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
-#define INPUT_GRADIENT_STORED INPUT_GRADIENT_TYPE
-#define MEAN_STORED MEAN_TYPE
-#define VARIANCE_STORED VARIANCE_TYPE
-#define SCALE_STORED SCALE_TYPE
-#define OUTPUT_GRADIENT_STORED OUTPUT_GRADIENT_TYPE
-#define OUTPUT_SCALE_GRADIENT_STORED OUTPUT_SCALE_GRADIENT_TYPE
-#define OUTPUT_BIAS_GRADIENT_STORED OUTPUT_BIAS_GRADIENT_TYPE
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientElements;
-typedef vector<MEAN_STORED, MEAN_VECTOR> MeanElements;
-typedef vector<VARIANCE_STORED, VARIANCE_VECTOR> VarianceElements;
-typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
-typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientElements;
+typedef vector<INPUT_STORED, INPUT_GRADIENT_VECTOR> InputGradientElements;
+typedef vector<INPUT_STORED, MEAN_VECTOR> MeanElements;
+typedef vector<INPUT_STORED, VARIANCE_VECTOR> VarianceElements;
+typedef vector<INPUT_STORED, SCALE_VECTOR> ScaleElements;
+typedef vector<INPUT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientElements;
 
 // The totals of a row, or of a part of it
 struct State { float total0, total1; };
@@ -38,8 +31,8 @@ struct State { float total0, total1; };
 [[vk::binding(3, 0)]] StructuredBuffer<VarianceElements> varianceTensor : register(t3);
 [[vk::binding(4, 0)]] StructuredBuffer<ScaleElements> scaleTensor : register(t4);
 [[vk::binding(5, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
-[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SCALE_GRADIENT_STORED> outputScaleGradientTensor : register(u1);
-[[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_BIAS_GRADIENT_STORED> outputBiasGradientTensor : register(u2);
+[[vk::binding(6, 0)]] RWStructuredBuffer<INPUT_STORED> outputScaleGradientTensor : register(u1);
+[[vk::binding(7, 0)]] RWStructuredBuffer<INPUT_STORED> outputBiasGradientTensor : register(u2);
 [[vk::binding(8, 0)]] RWStructuredBuffer<State> scratch : register(u3);
 
 struct Dimension
@@ -124,17 +117,11 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
-void StoreOutputGradient(uint offset, float value) { outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value; }
+void StoreOutputGradient(uint offset, float value) { outputGradientTensor[offset] = (INPUT_STORED)value; }
 
-void StoreOutputScaleGradient(uint offset, float value)
-{
-    outputScaleGradientTensor[offset] = (OUTPUT_SCALE_GRADIENT_STORED)value;
-}
+void StoreOutputScaleGradient(uint offset, float value) { outputScaleGradientTensor[offset] = (INPUT_STORED)value; }
 
-void StoreOutputBiasGradient(uint offset, float value)
-{
-    outputBiasGradientTensor[offset] = (OUTPUT_BIAS_GRADIENT_STORED)value;
-}
+void StoreOutputBiasGradient(uint offset, float value) { outputBiasGradientTensor[offset] = (INPUT_STORED)value; }
 
 struct Position
 {
@@ -257,7 +244,7 @@ void StoreOutputGradientElements(uint offset, float values[VECTOR])
     OutputGradientElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+        elements[k] = (INPUT_STORED)values[k];
     outputGradientTensor[offset / OUTPUT_GRADIENT_VECTOR] = elements;
 #endif
 }

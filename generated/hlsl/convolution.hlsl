@@ -20,7 +20,6 @@
 
 #ifndef BIAS_RANK
 #define BIAS_RANK 0  // absent
-#define BIAS_TYPE FLOAT32
 #endif
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1  // which does nothing
@@ -31,9 +30,6 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
-#define FILTER_STORED FILTER_TYPE
-#define BIAS_STORED BIAS_TYPE
-#define OUTPUT_STORED OUTPUT_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -71,13 +67,13 @@
 #endif
 
 #if PASS == 1
-typedef vector<FILTER_STORED, WEIGHTS_VECTOR> LeftBuffer;
+typedef vector<INPUT_STORED, WEIGHTS_VECTOR> LeftBuffer;
 typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 #if !COOPERATIVE_MATRIX
-typedef vector<FILTER_STORED, LEFT_VECTOR> LeftBuffer;
+typedef vector<INPUT_STORED, LEFT_VECTOR> LeftBuffer;
 #elif LEFT_VECTOR == 1
 typedef vector<uint16_t, 1> LeftBuffer;
 #else
@@ -90,18 +86,18 @@ typedef vector<uint16_t, 1> RightBuffer;
 #else
 typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
-typedef FILTER_STORED LeftBuffer;
+typedef INPUT_STORED LeftBuffer;
 typedef INPUT_STORED RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef INPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<RightBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<LeftBuffer> filterTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t2);
+[[vk::binding(2, 0)]] StructuredBuffer<INPUT_STORED> biasTensor : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -558,13 +554,10 @@ float ReadBias(List at)
     return BIAS_RANK ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_RANK)] : (float)0;
 }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (INPUT_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
-void WriteOutput(List at, float entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
-}
+void WriteOutput(List at, float entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (INPUT_STORED)entry; }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.

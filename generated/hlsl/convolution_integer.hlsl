@@ -20,20 +20,16 @@
 
 #ifndef INPUT_ZERO_POINT_RANK
 #define INPUT_ZERO_POINT_RANK 0  // absent
-#define INPUT_ZERO_POINT_TYPE INT8
 #endif
 #ifndef FILTER_ZERO_POINT_RANK
 #define FILTER_ZERO_POINT_RANK 0  // absent
-#define FILTER_ZERO_POINT_TYPE INT8
 #endif
 
 // Data types
 #define INT8 int
 #define UINT8 uint
 #define INPUT_VALUE INPUT_TYPE
-#define INPUT_ZERO_POINT_VALUE INPUT_ZERO_POINT_TYPE
 #define FILTER_VALUE FILTER_TYPE
-#define FILTER_ZERO_POINT_VALUE FILTER_ZERO_POINT_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -307,16 +303,16 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)above >> (32 - 8);
 }
 
-INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
+INPUT_VALUE LoadInputZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)inputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (INPUT_ZERO_POINT_VALUE)above >> (32 - 8);
+    return (INPUT_VALUE)above >> (32 - 8);
 }
-INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
+INPUT_VALUE ReadInputZeroPoint(List at)
 {
     return INPUT_ZERO_POINT_RANK ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
-        INPUT_ZERO_POINT_RANK)) : (INPUT_ZERO_POINT_VALUE)0;
+        INPUT_ZERO_POINT_RANK)) : (INPUT_VALUE)0;
 }
 
 FILTER_VALUE LoadFilter(uint offset)
@@ -326,16 +322,16 @@ FILTER_VALUE LoadFilter(uint offset)
     return (FILTER_VALUE)above >> (32 - 8);
 }
 
-FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
+FILTER_VALUE LoadFilterZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)filterZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (FILTER_ZERO_POINT_VALUE)above >> (32 - 8);
+    return (FILTER_VALUE)above >> (32 - 8);
 }
-FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
+FILTER_VALUE ReadFilterZeroPoint(List at)
 {
     return FILTER_ZERO_POINT_RANK ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes, filterZeroPointStrides,
-        FILTER_ZERO_POINT_RANK)) : (FILTER_ZERO_POINT_VALUE)0;
+        FILTER_ZERO_POINT_RANK)) : (FILTER_VALUE)0;
 }
 
 void StoreOutput(uint offset, int value) { outputTensor[offset] = (int)value; }

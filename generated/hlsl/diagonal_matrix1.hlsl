@@ -16,7 +16,6 @@
 
 #ifndef INPUT_RANK
 #define INPUT_RANK 0  // absent
-#define INPUT_TYPE UINT8
 #endif
 
 // Data types
@@ -28,9 +27,6 @@
 #define BITS(stored, bits, value) bits
 #define VALUE(stored, bits, value) value  // the type it is computed in
 #define FACT(fact, type) fact(type)
-#define INPUT_STORED FACT(STORED, INPUT_TYPE)
-#define INPUT_BITS FACT(BITS, INPUT_TYPE)
-#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
 #define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 #define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
@@ -41,7 +37,7 @@ typedef OUTPUT_STORED OutputElements;
 typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<OUTPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 
 struct Dimension
@@ -112,19 +108,19 @@ uint Unpack(uint2 bits, uint type) { return bits.x; }
 int64_t Unpack(uint2 bits, int64_t type) { return (int64_t)((uint64_t)bits.y << 32 | bits.x); }
 uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bits.x; }
 
-INPUT_VALUE LoadInput(uint offset)
+OUTPUT_VALUE LoadInput(uint offset)
 {
-#if INPUT_BITS < 16
-    const uint perWord = 32 / INPUT_BITS;
-    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
-    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#if OUTPUT_BITS < 16
+    const uint perWord = 32 / OUTPUT_BITS;
+    const uint above = (uint)inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * OUTPUT_BITS);
+    return (OUTPUT_VALUE)above >> (32 - OUTPUT_BITS);
 #else
-    return (INPUT_VALUE)inputTensor[offset];
+    return (OUTPUT_VALUE)inputTensor[offset];
 #endif
 }
-INPUT_VALUE ReadInput(List at)
+OUTPUT_VALUE ReadInput(List at)
 {
-    return INPUT_RANK ? LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)) : (INPUT_VALUE)0;
+    return INPUT_RANK ? LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)) : (OUTPUT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])

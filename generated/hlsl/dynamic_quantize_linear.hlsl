@@ -24,7 +24,6 @@
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
-#define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef uint OutputElements;
@@ -228,7 +227,7 @@ OUTPUT_VALUE QuantizeOutput(float x) { return (OUTPUT_VALUE)Quantize((float)x, O
 
 void StoreOutputScale(uint offset, float value) { outputScaleTensor[offset] = (float)value; }
 
-void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
+void StoreOutputZeroPoint(uint offset, OUTPUT_VALUE value)
 {
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
@@ -439,7 +438,7 @@ void WorkOnRows(uint number, uint thread)
     {
         StoreOutputScale(row.outputScale, rowScale);
         StoreOutputZeroPoint(row.outputZeroPoint,
-            (OUTPUT_ZERO_POINT_VALUE)(int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (float)0)
+            (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (float)0)
             - Divide(rowLow, rowScale))));
     }
 

@@ -20,14 +20,10 @@
 #define FACT(fact, type) fact(type)
 #define A_STORED FACT(STORED, A_TYPE)
 #define A_SIGNIFICAND FACT(SIGNIFICAND, A_TYPE)
-#define B_STORED FACT(STORED, B_TYPE)
-#define B_SIGNIFICAND FACT(SIGNIFICAND, B_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
 
 typedef vector<A_STORED, A_VECTOR> AElements;
-typedef vector<B_STORED, B_VECTOR> BElements;
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<A_STORED, B_VECTOR> BElements;
+typedef vector<A_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<BElements> bTensor : register(t1);
@@ -85,7 +81,7 @@ float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 float QuietNan(float x) { return FromBits(0x7fc00000u); }
 
 // For float16, functions are only as exact as half precision can show.
-#if A_SIGNIFICAND == 11 && B_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
+#if A_SIGNIFICAND == 11
 // The angle of the point (x, y), from -pi to pi, as in C: a minimax polynomial in the smaller coordinate over the
 // larger (scripts/minimax.py). Infinities are all equally far away, and farther than any half.
 // Error at most 0.502 ulp, as measured.
@@ -213,7 +209,7 @@ void StoreElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (A_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 }
 

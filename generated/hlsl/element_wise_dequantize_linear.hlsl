@@ -13,7 +13,6 @@
 
 #ifndef ZERO_POINT_RANK
 #define ZERO_POINT_RANK 0  // absent
-#define ZERO_POINT_TYPE INT32
 #endif
 
 // Data types
@@ -33,15 +32,11 @@
 #define INPUT_BITS FACT(BITS, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
 #define SCALE_STORED FACT(STORED, SCALE_TYPE)
-#define ZERO_POINT_STORED FACT(STORED, ZERO_POINT_TYPE)
-#define ZERO_POINT_BITS FACT(BITS, ZERO_POINT_TYPE)
-#define ZERO_POINT_VALUE FACT(VALUE, ZERO_POINT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
-typedef vector<ZERO_POINT_STORED, ZERO_POINT_BITS < 16 ? 1 : ZERO_POINT_VECTOR> ZeroPointElements;
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : ZERO_POINT_VECTOR> ZeroPointElements;
+typedef vector<SCALE_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ScaleElements> scaleTensor : register(t1);
@@ -162,24 +157,24 @@ void LoadScaleElements(uint offset, out float values[VECTOR])
     }
 }
 
-void LoadZeroPointElements(uint offset, out ZERO_POINT_VALUE values[VECTOR])
+void LoadZeroPointElements(uint offset, out INPUT_VALUE values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += ZERO_POINT_VECTOR)
     {
-#if ZERO_POINT_BITS < 16
+#if INPUT_BITS < 16
         const uint place = offset + (ZERO_POINT_SINGLE ? 0 : k * zeroPointStep);
-        const uint perWord = 32 / ZERO_POINT_BITS;
-        const uint word = zeroPointTensor[place / perWord] >> (place % perWord * ZERO_POINT_BITS);
+        const uint perWord = 32 / INPUT_BITS;
+        const uint word = zeroPointTensor[place / perWord] >> (place % perWord * INPUT_BITS);
         [unroll]
         for (uint l = 0; l < ZERO_POINT_VECTOR; l++)
-            values[k + l] = (ZERO_POINT_VALUE)(word << (32 - ZERO_POINT_BITS * (l + 1))) >> (32 - ZERO_POINT_BITS);
+            values[k + l] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (l + 1))) >> (32 - INPUT_BITS);
 #else
         const ZeroPointElements elements = zeroPointTensor[(offset + (ZERO_POINT_SINGLE ? 0 : k * zeroPointStep))
             / ZERO_POINT_VECTOR];
         [unroll]
         for (uint l = 0; l < ZERO_POINT_VECTOR; l++)
-            values[k + l] = (ZERO_POINT_VALUE)elements[l];
+            values[k + l] = (INPUT_VALUE)elements[l];
 #endif
     }
 }
@@ -189,7 +184,7 @@ void StoreElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (SCALE_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 }
 
@@ -208,7 +203,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     Position positions[VECTORS];
     INPUT_VALUE input[VECTORS][VECTOR];
     float scale[VECTORS][VECTOR];
-    ZERO_POINT_VALUE zeroPoint[VECTORS][VECTOR];
+    INPUT_VALUE zeroPoint[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {

@@ -21,14 +21,10 @@
 #define FACT(fact, type) fact(type)
 #define A_STORED FACT(STORED, A_TYPE)
 #define A_VALUE FACT(VALUE, A_TYPE)
-#define B_STORED FACT(STORED, B_TYPE)
-#define B_VALUE FACT(VALUE, B_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 typedef vector<A_STORED, A_VECTOR> AElements;
-typedef vector<B_STORED, B_VECTOR> BElements;
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<A_STORED, B_VECTOR> BElements;
+typedef vector<A_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<BElements> bTensor : register(t1);
@@ -89,7 +85,7 @@ void LoadAElements(uint offset, out A_VALUE values[VECTOR])
     }
 }
 
-void LoadBElements(uint offset, out B_VALUE values[VECTOR])
+void LoadBElements(uint offset, out A_VALUE values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += B_VECTOR)
@@ -97,20 +93,20 @@ void LoadBElements(uint offset, out B_VALUE values[VECTOR])
         const BElements elements = bTensor[(offset + (B_SINGLE ? 0 : k * bStep)) / B_VECTOR];
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (B_VALUE)elements[l];
+            values[k + l] = (A_VALUE)elements[l];
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, A_VALUE values[VECTOR])
 {
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (A_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 }
 
-OUTPUT_VALUE Compute(A_VALUE a, A_VALUE b) { return (a - b) * (a - b); }
+A_VALUE Compute(A_VALUE a, A_VALUE b) { return (a - b) * (a - b); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -121,7 +117,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 
     Position positions[VECTORS];
     A_VALUE a[VECTORS][VECTOR];
-    B_VALUE b[VECTORS][VECTOR];
+    A_VALUE b[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
@@ -138,7 +134,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        A_VALUE values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(A_TRANSPOSED ? a[k][u] : a[u][k], B_TRANSPOSED ? b[k][u] : b[u][k]);

@@ -29,13 +29,10 @@
 #define A_STORED FACT(STORED, A_TYPE)
 #define A_BITS FACT(BITS, A_TYPE)
 #define A_VALUE FACT(VALUE, A_TYPE)
-#define B_STORED FACT(STORED, B_TYPE)
-#define B_BITS FACT(BITS, B_TYPE)
-#define B_VALUE FACT(VALUE, B_TYPE)
 #define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 
 typedef vector<A_STORED, A_BITS < 16 ? 1 : A_VECTOR> AElements;
-typedef vector<B_STORED, B_BITS < 16 ? 1 : B_VECTOR> BElements;
+typedef vector<A_STORED, A_BITS < 16 ? 1 : B_VECTOR> BElements;
 #if OUTPUT_BITS < 16
 typedef uint OutputElements;
 #else
@@ -123,23 +120,23 @@ void LoadAElements(uint offset, out A_VALUE values[VECTOR])
     }
 }
 
-void LoadBElements(uint offset, out B_VALUE values[VECTOR])
+void LoadBElements(uint offset, out A_VALUE values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += B_VECTOR)
     {
-#if B_BITS < 16
+#if A_BITS < 16
         const uint place = offset + (B_SINGLE ? 0 : k * bStep);
-        const uint perWord = 32 / B_BITS;
-        const uint word = bTensor[place / perWord] >> (place % perWord * B_BITS);
+        const uint perWord = 32 / A_BITS;
+        const uint word = bTensor[place / perWord] >> (place % perWord * A_BITS);
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (B_VALUE)(word << (32 - B_BITS * (l + 1))) >> (32 - B_BITS);
+            values[k + l] = (A_VALUE)(word << (32 - A_BITS * (l + 1))) >> (32 - A_BITS);
 #else
         const BElements elements = bTensor[(offset + (B_SINGLE ? 0 : k * bStep)) / B_VECTOR];
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (B_VALUE)elements[l];
+            values[k + l] = (A_VALUE)elements[l];
 #endif
     }
 }
@@ -181,7 +178,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 
     Position positions[VECTORS];
     A_VALUE a[VECTORS][VECTOR];
-    B_VALUE b[VECTORS][VECTOR];
+    A_VALUE b[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {

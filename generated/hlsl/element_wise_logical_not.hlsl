@@ -15,10 +15,9 @@
 #define UINT8 8
 #define UINT32 32
 #define INPUT_BITS INPUT_TYPE
-#define OUTPUT_BITS OUTPUT_TYPE
 
 typedef vector<uint, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
-#if OUTPUT_BITS < 16
+#if INPUT_BITS < 16
 typedef uint OutputElements;
 #else
 typedef vector<uint, VECTOR> OutputElements;
@@ -92,16 +91,16 @@ void LoadInputElements(uint offset, out uint values[VECTOR])
 
 void StoreElements(uint offset, uint values[VECTOR])
 {
-#if VECTOR == 1 && OUTPUT_BITS < 16
+#if VECTOR == 1 && INPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / INPUT_BITS;
+    const uint shift = offset % perWord * INPUT_BITS;
+    const uint mask = (1u << INPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#elif INPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)

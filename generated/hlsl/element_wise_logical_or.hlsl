@@ -15,12 +15,10 @@
 #define UINT8 8
 #define UINT32 32
 #define A_BITS A_TYPE
-#define B_BITS B_TYPE
-#define OUTPUT_BITS OUTPUT_TYPE
 
 typedef vector<uint, A_BITS < 16 ? 1 : A_VECTOR> AElements;
-typedef vector<uint, B_BITS < 16 ? 1 : B_VECTOR> BElements;
-#if OUTPUT_BITS < 16
+typedef vector<uint, A_BITS < 16 ? 1 : B_VECTOR> BElements;
+#if A_BITS < 16
 typedef uint OutputElements;
 #else
 typedef vector<uint, VECTOR> OutputElements;
@@ -99,13 +97,13 @@ void LoadBElements(uint offset, out uint values[VECTOR])
     [unroll]
     for (uint k = 0; k < VECTOR; k += B_VECTOR)
     {
-#if B_BITS < 16
+#if A_BITS < 16
         const uint place = offset + (B_SINGLE ? 0 : k * bStep);
-        const uint perWord = 32 / B_BITS;
-        const uint word = bTensor[place / perWord] >> (place % perWord * B_BITS);
+        const uint perWord = 32 / A_BITS;
+        const uint word = bTensor[place / perWord] >> (place % perWord * A_BITS);
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (uint)(word << (32 - B_BITS * (l + 1))) >> (32 - B_BITS);
+            values[k + l] = (uint)(word << (32 - A_BITS * (l + 1))) >> (32 - A_BITS);
 #else
         const BElements elements = bTensor[(offset + (B_SINGLE ? 0 : k * bStep)) / B_VECTOR];
         [unroll]
@@ -117,16 +115,16 @@ void LoadBElements(uint offset, out uint values[VECTOR])
 
 void StoreElements(uint offset, uint values[VECTOR])
 {
-#if VECTOR == 1 && OUTPUT_BITS < 16
+#if VECTOR == 1 && A_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / A_BITS;
+    const uint shift = offset % perWord * A_BITS;
+    const uint mask = (1u << A_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#elif A_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)

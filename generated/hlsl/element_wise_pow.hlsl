@@ -33,17 +33,13 @@
 #define EXPONENT_BITS FACT(BITS, EXPONENT_TYPE)
 #define EXPONENT_SIGNIFICAND FACT(SIGNIFICAND, EXPONENT_TYPE)
 #define EXPONENT_VALUE FACT(VALUE, EXPONENT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
-#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
-#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
 typedef vector<EXPONENT_STORED, EXPONENT_BITS < 16 ? 1 : EXPONENT_VECTOR> ExponentElements;
-#if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputElements;
+#if INPUT_BITS < 16
+typedef INPUT_STORED OutputElements;
 #else
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<INPUT_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
@@ -110,7 +106,7 @@ float Scaled(float x, float scale, float bias)
 }
 
 // For float16, functions are only as exact as half precision can show.
-#if INPUT_SIGNIFICAND == 11 && EXPONENT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
+#if INPUT_SIGNIFICAND == 11 && EXPONENT_SIGNIFICAND == 11
 // x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. With |x| = m
 // 2^k and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).
 // Error at most 0.51 ulp, as measured.
@@ -644,18 +640,18 @@ void LoadExponentElements(uint offset, out EXPONENT_VALUE values[VECTOR])
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, INPUT_VALUE values[VECTOR])
 {
-#if VECTOR == 1 && OUTPUT_BITS < 16
+#if VECTOR == 1 && INPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / INPUT_BITS;
+    const uint shift = offset % perWord * INPUT_BITS;
+    const uint mask = (1u << INPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#elif INPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -665,12 +661,12 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (INPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input, EXPONENT_VALUE exponent)
+INPUT_VALUE Compute(INPUT_VALUE input, EXPONENT_VALUE exponent)
 {
     return Power(HAS_SCALE_BIAS_BOUND ? Scaled(input, scaleBiasScale, scaleBiasBias) : input, exponent);
 }
@@ -702,7 +698,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        INPUT_VALUE values[VECTOR];
         [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(INPUT_TRANSPOSED ? input[k][u] : input[u][k],

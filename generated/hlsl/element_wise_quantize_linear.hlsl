@@ -14,7 +14,6 @@
 
 #ifndef ZERO_POINT_RANK
 #define ZERO_POINT_RANK 0  // absent
-#define ZERO_POINT_TYPE INT8
 #endif
 
 // Data types
@@ -31,7 +30,6 @@
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
 #define SCALE_STORED FACT(STORED, SCALE_TYPE)
-#define ZERO_POINT_VALUE FACT(VALUE, ZERO_POINT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
@@ -264,7 +262,7 @@ void LoadScaleElements(uint offset, out float values[VECTOR])
     }
 }
 
-void LoadZeroPointElements(uint offset, out ZERO_POINT_VALUE values[VECTOR])
+void LoadZeroPointElements(uint offset, out OUTPUT_VALUE values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += ZERO_POINT_VECTOR)
@@ -274,7 +272,7 @@ void LoadZeroPointElements(uint offset, out ZERO_POINT_VALUE values[VECTOR])
         const uint word = zeroPointTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < ZERO_POINT_VECTOR; l++)
-            values[k + l] = (ZERO_POINT_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
+            values[k + l] = (OUTPUT_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 
@@ -314,7 +312,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     Position positions[VECTORS];
     INPUT_VALUE input[VECTORS][VECTOR];
     float scale[VECTORS][VECTOR];
-    ZERO_POINT_VALUE zeroPoint[VECTORS][VECTOR];
+    OUTPUT_VALUE zeroPoint[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {

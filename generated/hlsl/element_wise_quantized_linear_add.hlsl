@@ -14,15 +14,12 @@
 
 #ifndef AZERO_POINT_RANK
 #define AZERO_POINT_RANK 0  // absent
-#define AZERO_POINT_TYPE INT8
 #endif
 #ifndef BZERO_POINT_RANK
 #define BZERO_POINT_RANK 0  // absent
-#define BZERO_POINT_TYPE INT8
 #endif
 #ifndef OUTPUT_ZERO_POINT_RANK
 #define OUTPUT_ZERO_POINT_RANK 0  // absent
-#define OUTPUT_ZERO_POINT_TYPE INT8
 #endif
 
 // Data types
@@ -33,10 +30,7 @@
 #define HIGHEST(value, lowest, highest) highest
 #define FACT(fact, type) fact(type)
 #define A_VALUE FACT(VALUE, A_TYPE)
-#define AZERO_POINT_VALUE FACT(VALUE, AZERO_POINT_TYPE)
 #define B_VALUE FACT(VALUE, B_TYPE)
-#define BZERO_POINT_VALUE FACT(VALUE, BZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
@@ -287,7 +281,7 @@ void LoadAScaleElements(uint offset, out float values[VECTOR])
     }
 }
 
-void LoadAZeroPointElements(uint offset, out AZERO_POINT_VALUE values[VECTOR])
+void LoadAZeroPointElements(uint offset, out A_VALUE values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += AZERO_POINT_VECTOR)
@@ -297,7 +291,7 @@ void LoadAZeroPointElements(uint offset, out AZERO_POINT_VALUE values[VECTOR])
         const uint word = aZeroPointTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < AZERO_POINT_VECTOR; l++)
-            values[k + l] = (AZERO_POINT_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
+            values[k + l] = (A_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 
@@ -327,7 +321,7 @@ void LoadBScaleElements(uint offset, out float values[VECTOR])
     }
 }
 
-void LoadBZeroPointElements(uint offset, out BZERO_POINT_VALUE values[VECTOR])
+void LoadBZeroPointElements(uint offset, out B_VALUE values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += BZERO_POINT_VECTOR)
@@ -337,7 +331,7 @@ void LoadBZeroPointElements(uint offset, out BZERO_POINT_VALUE values[VECTOR])
         const uint word = bZeroPointTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < BZERO_POINT_VECTOR; l++)
-            values[k + l] = (BZERO_POINT_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
+            values[k + l] = (B_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 
@@ -354,7 +348,7 @@ void LoadOutputScaleElements(uint offset, out float values[VECTOR])
     }
 }
 
-void LoadOutputZeroPointElements(uint offset, out OUTPUT_ZERO_POINT_VALUE values[VECTOR])
+void LoadOutputZeroPointElements(uint offset, out OUTPUT_VALUE values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += OUTPUT_ZERO_POINT_VECTOR)
@@ -364,7 +358,7 @@ void LoadOutputZeroPointElements(uint offset, out OUTPUT_ZERO_POINT_VALUE values
         const uint word = outputZeroPointTensor[place / perWord] >> (place % perWord * 8);
         [unroll]
         for (uint l = 0; l < OUTPUT_ZERO_POINT_VECTOR; l++)
-            values[k + l] = (OUTPUT_ZERO_POINT_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
+            values[k + l] = (OUTPUT_VALUE)(word << (32 - 8 * (l + 1))) >> (32 - 8);
     }
 }
 
@@ -406,12 +400,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     Position positions[VECTORS];
     A_VALUE a[VECTORS][VECTOR];
     float aScale[VECTORS][VECTOR];
-    AZERO_POINT_VALUE aZeroPoint[VECTORS][VECTOR];
+    A_VALUE aZeroPoint[VECTORS][VECTOR];
     B_VALUE b[VECTORS][VECTOR];
     float bScale[VECTORS][VECTOR];
-    BZERO_POINT_VALUE bZeroPoint[VECTORS][VECTOR];
+    B_VALUE bZeroPoint[VECTORS][VECTOR];
     float outputScale[VECTORS][VECTOR];
-    OUTPUT_ZERO_POINT_VALUE outputZeroPoint[VECTORS][VECTOR];
+    OUTPUT_VALUE outputZeroPoint[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {

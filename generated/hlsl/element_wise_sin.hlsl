@@ -19,11 +19,9 @@
 #define FACT(fact, type) fact(type)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_SIGNIFICAND FACT(SIGNIFICAND, INPUT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<INPUT_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
@@ -152,7 +150,7 @@ float AngleBeyond(float limit, float x, float angle, inout float low, inout uint
 }
 
 // For float16, functions are only as exact as half precision can show.
-#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
+#if INPUT_SIGNIFICAND == 11
 // cos(high) for |high| up to pi / 4: a minimax polynomial in the square, within 2^-24 (scripts/minimax.py).
 float CosNearZero(float high, float low)
 {
@@ -294,7 +292,7 @@ void StoreElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (INPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 }
 

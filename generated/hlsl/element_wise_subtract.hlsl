@@ -29,19 +29,13 @@
 #define A_STORED FACT(STORED, A_TYPE)
 #define A_BITS FACT(BITS, A_TYPE)
 #define A_VALUE FACT(VALUE, A_TYPE)
-#define B_STORED FACT(STORED, B_TYPE)
-#define B_BITS FACT(BITS, B_TYPE)
-#define B_VALUE FACT(VALUE, B_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
-#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 typedef vector<A_STORED, A_BITS < 16 ? 1 : A_VECTOR> AElements;
-typedef vector<B_STORED, B_BITS < 16 ? 1 : B_VECTOR> BElements;
-#if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputElements;
+typedef vector<A_STORED, A_BITS < 16 ? 1 : B_VECTOR> BElements;
+#if A_BITS < 16
+typedef A_STORED OutputElements;
 #else
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<A_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
@@ -112,39 +106,39 @@ void LoadAElements(uint offset, out A_VALUE values[VECTOR])
     }
 }
 
-void LoadBElements(uint offset, out B_VALUE values[VECTOR])
+void LoadBElements(uint offset, out A_VALUE values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += B_VECTOR)
     {
-#if B_BITS < 16
+#if A_BITS < 16
         const uint place = offset + (B_SINGLE ? 0 : k * bStep);
-        const uint perWord = 32 / B_BITS;
-        const uint word = bTensor[place / perWord] >> (place % perWord * B_BITS);
+        const uint perWord = 32 / A_BITS;
+        const uint word = bTensor[place / perWord] >> (place % perWord * A_BITS);
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (B_VALUE)(word << (32 - B_BITS * (l + 1))) >> (32 - B_BITS);
+            values[k + l] = (A_VALUE)(word << (32 - A_BITS * (l + 1))) >> (32 - A_BITS);
 #else
         const BElements elements = bTensor[(offset + (B_SINGLE ? 0 : k * bStep)) / B_VECTOR];
         [unroll]
         for (uint l = 0; l < B_VECTOR; l++)
-            values[k + l] = (B_VALUE)elements[l];
+            values[k + l] = (A_VALUE)elements[l];
 #endif
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, A_VALUE values[VECTOR])
 {
-#if VECTOR == 1 && OUTPUT_BITS < 16
+#if VECTOR == 1 && A_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / A_BITS;
+    const uint shift = offset % perWord * A_BITS;
+    const uint mask = (1u << A_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#elif A_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -154,12 +148,12 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (A_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 }
 
-OUTPUT_VALUE Compute(A_VALUE a, A_VALUE b) { return a - b; }
+A_VALUE Compute(A_VALUE a, A_VALUE b) { return a - b; }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -170,7 +164,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 
     Position positions[VECTORS];
     A_VALUE a[VECTORS][VECTOR];
-    B_VALUE b[VECTORS][VECTOR];
+    A_VALUE b[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
@@ -187,7 +181,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        A_VALUE values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(A_TRANSPOSED ? a[k][u] : a[u][k], B_TRANSPOSED ? b[k][u] : b[u][k]);

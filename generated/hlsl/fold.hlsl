@@ -32,14 +32,11 @@
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_BITS FACT(BITS, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
-#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
-#if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputElements;
+#if INPUT_BITS < 16
+typedef INPUT_STORED OutputElements;
 #else
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<INPUT_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -194,18 +191,18 @@ INPUT_VALUE LoadInput(uint offset)
 }
 INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
-void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreOutput(uint offset, INPUT_VALUE values[VECTOR])
 {
-#if VECTOR == 1 && OUTPUT_BITS < 16
+#if VECTOR == 1 && INPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / INPUT_BITS;
+    const uint shift = offset % perWord * INPUT_BITS;
+    const uint mask = (1u << INPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#elif INPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -215,7 +212,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (INPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 }
@@ -310,7 +307,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List position = Numbered(first + VECTOR * item);
-    OUTPUT_VALUE result[VECTOR];
+    INPUT_VALUE result[VECTOR];
     [unroll]
     for (uint inVector = 0; inVector < VECTOR; inVector++)
     {

@@ -28,18 +28,15 @@
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
 #define INDICES_STORED FACT(STORED, INDICES_TYPE)
 #define INDICES_VALUE FACT(VALUE, INDICES_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
-#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 typedef vector<INDICES_STORED, INDICES_VECTOR> IndicesElements;
 #if VECTOR == 1
-typedef OUTPUT_STORED OutputElements;  // may have 128 bits, and be a vector itself
+typedef INPUT_STORED OutputElements;  // may have 128 bits, and be a vector itself
 #else
-#if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputElements;
+#if INPUT_BITS < 16
+typedef INPUT_STORED OutputElements;
 #else
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<INPUT_STORED, VECTOR> OutputElements;
 #endif
 #endif
 
@@ -132,23 +129,23 @@ void LoadIndicesElements(uint offset, out INDICES_VALUE values[VECTOR])
     }
 }
 
-void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, INPUT_VALUE values[VECTOR])
 {
 #if VECTOR == 1
-#if OUTPUT_BITS < 16
+#if INPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / INPUT_BITS;
+    const uint shift = offset % perWord * INPUT_BITS;
+    const uint mask = (1u << INPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
 #else
-    outputTensor[offset] = (OUTPUT_STORED)values[0];
+    outputTensor[offset] = (INPUT_STORED)values[0];
 #endif
 #else
-#if OUTPUT_BITS < 16
+#if INPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -158,7 +155,7 @@ void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (INPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 #endif
@@ -181,7 +178,7 @@ void Follow(Position position, out uint offsets[VECTOR])
     }
 }
 
-OUTPUT_VALUE Compute(INPUT_VALUE input) { return input; }
+INPUT_VALUE Compute(INPUT_VALUE input) { return input; }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -212,7 +209,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        OUTPUT_VALUE values[VECTOR];
+        INPUT_VALUE values[VECTOR];
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k]);

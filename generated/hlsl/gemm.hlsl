@@ -20,7 +20,6 @@
 
 #ifndef C_RANK
 #define C_RANK 0  // absent
-#define C_TYPE FLOAT32
 #endif
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1  // which does nothing
@@ -31,9 +30,6 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define A_STORED A_TYPE
-#define B_STORED B_TYPE
-#define C_STORED C_TYPE
-#define OUTPUT_STORED OUTPUT_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -77,12 +73,12 @@
 #if PASS == 4
 #if TRANSPOSED
 typedef uint4 LeftBuffer;
-typedef vector<B_STORED, LEFT_VECTOR> RightBuffer;
+typedef vector<A_STORED, LEFT_VECTOR> RightBuffer;
 #else
 typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
 typedef uint4 RightBuffer;
 #endif
-typedef OUTPUT_STORED OutputBuffer;
+typedef A_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 #if !COOPERATIVE_MATRIX
@@ -93,24 +89,24 @@ typedef vector<uint16_t, 1> LeftBuffer;
 typedef vector<uint, LEFT_VECTOR / 2> LeftBuffer;  // raw bits, two elements to a word
 #endif
 #if !COOPERATIVE_MATRIX
-typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
+typedef vector<A_STORED, RIGHT_VECTOR> RightBuffer;
 #elif RIGHT_VECTOR == 1
 typedef vector<uint16_t, 1> RightBuffer;
 #else
 typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<A_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
 typedef A_STORED LeftBuffer;
-typedef B_STORED RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef A_STORED RightBuffer;
+typedef A_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<RightBuffer> bTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<C_STORED> cTensor : register(t2);
+[[vk::binding(2, 0)]] StructuredBuffer<A_STORED> cTensor : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -468,13 +464,10 @@ float Tanh(float x)
 
 float ReadC(List at) { return C_RANK ? (float)cTensor[ClampedOffset(at, cSizes, cStrides, C_RANK)] : (float)0; }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (A_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
-void WriteOutput(List at, float entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
-}
+void WriteOutput(List at, float entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (A_STORED)entry; }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.
@@ -1336,7 +1329,7 @@ void ContractRows(uint item, uint thread)
     for (y = 0; y < TILE_ROWS; y++)
     {
         const List position = PositionOf(number, y, x);
-        outputTensor[OffsetInOutput(position)] = (OUTPUT_STORED)Finished(position, totals[y]);
+        outputTensor[OffsetInOutput(position)] = (A_STORED)Finished(position, totals[y]);
     }
 }
 #endif

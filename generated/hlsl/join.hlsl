@@ -20,14 +20,11 @@
 #define BITS(stored, bits, value) bits
 #define VALUE(stored, bits, value) value  // the type it is computed in
 #define FACT(fact, type) fact(type)
-#define INPUT_STORED FACT(STORED, INPUT_TYPE)
-#define INPUT_BITS FACT(BITS, INPUT_TYPE)
-#define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
 #define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 #define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
-typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
+typedef vector<OUTPUT_STORED, OUTPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
 #if OUTPUT_BITS < 16
 typedef OUTPUT_STORED OutputElements;
 #else
@@ -80,23 +77,23 @@ Position Locate(uint item)
     return position;
 }
 
-void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
+void LoadInputElements(uint offset, out OUTPUT_VALUE values[VECTOR])
 {
     [unroll]
     for (uint k = 0; k < VECTOR; k += INPUT_VECTOR)
     {
-#if INPUT_BITS < 16
+#if OUTPUT_BITS < 16
         const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
-        const uint perWord = 32 / INPUT_BITS;
-        const uint word = inputTensors[place / perWord] >> (place % perWord * INPUT_BITS);
+        const uint perWord = 32 / OUTPUT_BITS;
+        const uint word = inputTensors[place / perWord] >> (place % perWord * OUTPUT_BITS);
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (l + 1))) >> (32 - INPUT_BITS);
+            values[k + l] = (OUTPUT_VALUE)(word << (32 - OUTPUT_BITS * (l + 1))) >> (32 - OUTPUT_BITS);
 #else
         const InputElements elements = inputTensors[(offset + (INPUT_SINGLE ? 0 : k * inputStep)) / INPUT_VECTOR];
         [unroll]
         for (uint l = 0; l < INPUT_VECTOR; l++)
-            values[k + l] = (INPUT_VALUE)elements[l];
+            values[k + l] = (OUTPUT_VALUE)elements[l];
 #endif
     }
 }
@@ -137,7 +134,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
 
     Position positions[VECTORS];
-    INPUT_VALUE input[VECTORS][VECTOR];
+    OUTPUT_VALUE input[VECTORS][VECTOR];
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {

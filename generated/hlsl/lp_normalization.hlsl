@@ -13,10 +13,9 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
-#define OUTPUT_STORED OUTPUT_TYPE
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
+typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
 // The totals of a row, or of a part of it
 struct State { float total0, total1; };
@@ -123,7 +122,7 @@ float Sqrt(float x)
     return isItself ? x : bits > 0x7fffffffu ? QuietNan(x) : result;
 }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (INPUT_STORED)value; }
 
 struct Position
 {
@@ -187,7 +186,7 @@ void StoreOutputElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)Finished(offset + k, values[k]);
+        elements[k] = (INPUT_STORED)Finished(offset + k, values[k]);
     outputTensor[offset / OUTPUT_VECTOR] = elements;
 #endif
 }

@@ -18,17 +18,16 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
-#define OUTPUT_STORED OUTPUT_TYPE
 
 #if PASS == 1
 #define RANK OUTPUT_RANK
 #define WINDOW_AXIS 2
 #define WINDOW_RANK (RANK - 2)
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef INPUT_STORED WindowBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef INPUT_STORED OutputBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
@@ -328,13 +327,10 @@ float Pow(float x, float y)
 float LoadInput(uint offset) { return (float)inputTensor[offset]; }
 float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)]; }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (INPUT_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
-void WriteOutput(List at, float entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
-}
+void WriteOutput(List at, float entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (INPUT_STORED)entry; }
 
 int Dilation(int d) { return 1; }
 

@@ -19,34 +19,27 @@
 
 #ifndef BIAS_RANK
 #define BIAS_RANK 0  // absent
-#define BIAS_TYPE FLOAT32
 #endif
 #ifndef HIDDEN_INIT_RANK
 #define HIDDEN_INIT_RANK 0  // absent
-#define HIDDEN_INIT_TYPE FLOAT32
 #endif
 #ifndef CELL_MEM_INIT_RANK
 #define CELL_MEM_INIT_RANK 0  // absent
-#define CELL_MEM_INIT_TYPE FLOAT32
 #endif
 #ifndef SEQUENCE_LENGTHS_RANK
 #define SEQUENCE_LENGTHS_RANK 0  // absent
 #endif
 #ifndef PEEPHOLE_RANK
 #define PEEPHOLE_RANK 0  // absent
-#define PEEPHOLE_TYPE FLOAT32
 #endif
 #ifndef OUTPUT_SEQUENCE_RANK
 #define OUTPUT_SEQUENCE_RANK 0  // absent
-#define OUTPUT_SEQUENCE_TYPE FLOAT32
 #endif
 #ifndef OUTPUT_SINGLE_RANK
 #define OUTPUT_SINGLE_RANK 0  // absent
-#define OUTPUT_SINGLE_TYPE FLOAT32
 #endif
 #ifndef OUTPUT_CELL_SINGLE_RANK
 #define OUTPUT_CELL_SINGLE_RANK 0  // absent
-#define OUTPUT_CELL_SINGLE_TYPE FLOAT32
 #endif
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1  // which does nothing
@@ -57,15 +50,6 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
-#define WEIGHT_STORED WEIGHT_TYPE
-#define RECURRENCE_STORED RECURRENCE_TYPE
-#define BIAS_STORED BIAS_TYPE
-#define HIDDEN_INIT_STORED HIDDEN_INIT_TYPE
-#define CELL_MEM_INIT_STORED CELL_MEM_INIT_TYPE
-#define PEEPHOLE_STORED PEEPHOLE_TYPE
-#define OUTPUT_SEQUENCE_STORED OUTPUT_SEQUENCE_TYPE
-#define OUTPUT_SINGLE_STORED OUTPUT_SINGLE_TYPE
-#define OUTPUT_CELL_SINGLE_STORED OUTPUT_CELL_SINGLE_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -93,16 +77,16 @@ static float read0, read1, read2, read3, read4, read5, read6, read7, read8, read
     total2, total3;
 
 [[vk::binding(0, 0)]] StructuredBuffer<FactorsOf(INPUT_STORED)> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<FactorsOf(WEIGHT_STORED)> weightTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<FactorsOf(RECURRENCE_STORED)> recurrenceTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<HIDDEN_INIT_STORED> hiddenInitTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<CELL_MEM_INIT_STORED> cellMemInitTensor : register(t5);
+[[vk::binding(1, 0)]] StructuredBuffer<FactorsOf(INPUT_STORED)> weightTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<FactorsOf(INPUT_STORED)> recurrenceTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<INPUT_STORED> biasTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<INPUT_STORED> hiddenInitTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<INPUT_STORED> cellMemInitTensor : register(t5);
 [[vk::binding(6, 0)]] StructuredBuffer<uint> sequenceLengthsTensor : register(t6);
-[[vk::binding(7, 0)]] StructuredBuffer<PEEPHOLE_STORED> peepholeTensor : register(t7);
-[[vk::binding(8, 0)]] RWStructuredBuffer<OUTPUT_SEQUENCE_STORED> outputSequenceTensor : register(u0);
-[[vk::binding(9, 0)]] RWStructuredBuffer<OUTPUT_SINGLE_STORED> outputSingleTensor : register(u1);
-[[vk::binding(10, 0)]] RWStructuredBuffer<OUTPUT_CELL_SINGLE_STORED> outputCellSingleTensor : register(u2);
+[[vk::binding(7, 0)]] StructuredBuffer<INPUT_STORED> peepholeTensor : register(t7);
+[[vk::binding(8, 0)]] RWStructuredBuffer<INPUT_STORED> outputSequenceTensor : register(u0);
+[[vk::binding(9, 0)]] RWStructuredBuffer<INPUT_STORED> outputSingleTensor : register(u1);
+[[vk::binding(10, 0)]] RWStructuredBuffer<INPUT_STORED> outputCellSingleTensor : register(u2);
 [[vk::binding(11, 0)]] RWStructuredBuffer<Scratch> scratch : register(u3);
 
 struct Dimension
@@ -488,18 +472,17 @@ float ReadPeephole(List at)
 
 void WriteOutputSequence(List at, float entry)
 {
-    outputSequenceTensor[OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_RANK)] = (OUTPUT_SEQUENCE_STORED)entry;
+    outputSequenceTensor[OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_RANK)] = (INPUT_STORED)entry;
 }
 
 void WriteOutputSingle(List at, float entry)
 {
-    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_RANK)] = (OUTPUT_SINGLE_STORED)entry;
+    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_RANK)] = (INPUT_STORED)entry;
 }
 
 void WriteOutputCellSingle(List at, float entry)
 {
-    outputCellSingleTensor[OffsetOf(at, outputCellSingleStrides, OUTPUT_CELL_SINGLE_RANK)] =
-        (OUTPUT_CELL_SINGLE_STORED)entry;
+    outputCellSingleTensor[OffsetOf(at, outputCellSingleStrides, OUTPUT_CELL_SINGLE_RANK)] = (INPUT_STORED)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`

@@ -18,20 +18,16 @@
 
 #ifndef AZERO_POINT_RANK
 #define AZERO_POINT_RANK 0  // absent
-#define AZERO_POINT_TYPE INT8
 #endif
 #ifndef BZERO_POINT_RANK
 #define BZERO_POINT_RANK 0  // absent
-#define BZERO_POINT_TYPE INT8
 #endif
 
 // Data types
 #define INT8 int
 #define UINT8 uint
 #define A_VALUE A_TYPE
-#define AZERO_POINT_VALUE AZERO_POINT_TYPE
 #define B_VALUE B_TYPE
-#define BZERO_POINT_VALUE BZERO_POINT_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -198,16 +194,16 @@ A_VALUE LoadA(uint offset)
     return (A_VALUE)above >> (32 - 8);
 }
 
-AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
+A_VALUE LoadAZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)aZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (AZERO_POINT_VALUE)above >> (32 - 8);
+    return (A_VALUE)above >> (32 - 8);
 }
-AZERO_POINT_VALUE ReadAZeroPoint(List at)
+A_VALUE ReadAZeroPoint(List at)
 {
     return AZERO_POINT_RANK ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_RANK))
-        : (AZERO_POINT_VALUE)0;
+        : (A_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -217,16 +213,16 @@ B_VALUE LoadB(uint offset)
     return (B_VALUE)above >> (32 - 8);
 }
 
-BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
+B_VALUE LoadBZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)bZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (BZERO_POINT_VALUE)above >> (32 - 8);
+    return (B_VALUE)above >> (32 - 8);
 }
-BZERO_POINT_VALUE ReadBZeroPoint(List at)
+B_VALUE ReadBZeroPoint(List at)
 {
     return BZERO_POINT_RANK ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_RANK))
-        : (BZERO_POINT_VALUE)0;
+        : (B_VALUE)0;
 }
 
 void StoreOutput(uint offset, int value) { outputTensor[offset] = (int)value; }

@@ -18,15 +18,12 @@
 
 #ifndef AZERO_POINT_RANK
 #define AZERO_POINT_RANK 0  // absent
-#define AZERO_POINT_TYPE INT32
 #endif
 #ifndef BZERO_POINT_RANK
 #define BZERO_POINT_RANK 0  // absent
-#define BZERO_POINT_TYPE INT32
 #endif
 #ifndef BIAS_RANK
 #define BIAS_RANK 0  // absent
-#define BIAS_TYPE FLOAT32
 #endif
 
 // Data types
@@ -46,18 +43,9 @@
 #define A_BITS FACT(BITS, A_TYPE)
 #define A_VALUE FACT(VALUE, A_TYPE)
 #define ASCALE_STORED FACT(STORED, ASCALE_TYPE)
-#define AZERO_POINT_STORED FACT(STORED, AZERO_POINT_TYPE)
-#define AZERO_POINT_BITS FACT(BITS, AZERO_POINT_TYPE)
-#define AZERO_POINT_VALUE FACT(VALUE, AZERO_POINT_TYPE)
 #define B_STORED FACT(STORED, B_TYPE)
 #define B_BITS FACT(BITS, B_TYPE)
 #define B_VALUE FACT(VALUE, B_TYPE)
-#define BSCALE_STORED FACT(STORED, BSCALE_TYPE)
-#define BZERO_POINT_STORED FACT(STORED, BZERO_POINT_TYPE)
-#define BZERO_POINT_BITS FACT(BITS, BZERO_POINT_TYPE)
-#define BZERO_POINT_VALUE FACT(VALUE, BZERO_POINT_TYPE)
-#define BIAS_STORED FACT(STORED, BIAS_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -95,22 +83,22 @@
 #if PASS >= 1
 typedef vector<uint, (LEFT_VECTOR + 3) / 4> LeftBuffer;
 typedef vector<uint, (RIGHT_VECTOR + 3) / 4> RightBuffer;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<ASCALE_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
 typedef A_STORED LeftBuffer;
 typedef B_STORED RightBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef ASCALE_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ASCALE_STORED> aScaleTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<AZERO_POINT_STORED> aZeroPointTensor : register(t2);
+[[vk::binding(2, 0)]] StructuredBuffer<A_STORED> aZeroPointTensor : register(t2);
 [[vk::binding(3, 0)]] StructuredBuffer<RightBuffer> bTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<BSCALE_STORED> bScaleTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<BZERO_POINT_STORED> bZeroPointTensor : register(t5);
-[[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
+[[vk::binding(4, 0)]] StructuredBuffer<ASCALE_STORED> bScaleTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<B_STORED> bZeroPointTensor : register(t5);
+[[vk::binding(6, 0)]] StructuredBuffer<ASCALE_STORED> biasTensor : register(t6);
 [[vk::binding(7, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(8, 0)]] RWStructuredBuffer<ScratchBuffer> scratch : register(u1);
 
@@ -276,21 +264,20 @@ A_VALUE LoadA(uint offset)
 
 float ReadAScale(List at) { return (float)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_RANK)]; }
 
-AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
+A_VALUE LoadAZeroPoint(uint offset)
 {
-#if AZERO_POINT_BITS < 16
-    const uint perWord = 32 / AZERO_POINT_BITS;
-    const uint above = (uint)aZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * AZERO_POINT_BITS);
-    return (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
+#if A_BITS < 16
+    const uint perWord = 32 / A_BITS;
+    const uint above = (uint)aZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * A_BITS);
+    return (A_VALUE)above >> (32 - A_BITS);
 #else
-    return (AZERO_POINT_VALUE)aZeroPointTensor[offset];
+    return (A_VALUE)aZeroPointTensor[offset];
 #endif
 }
-AZERO_POINT_VALUE ReadAZeroPoint(List at)
+A_VALUE ReadAZeroPoint(List at)
 {
     return AZERO_POINT_RANK ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_RANK))
-        : (AZERO_POINT_VALUE)0;
+        : (A_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -306,21 +293,20 @@ B_VALUE LoadB(uint offset)
 
 float ReadBScale(List at) { return (float)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_RANK)]; }
 
-BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
+B_VALUE LoadBZeroPoint(uint offset)
 {
-#if BZERO_POINT_BITS < 16
-    const uint perWord = 32 / BZERO_POINT_BITS;
-    const uint above = (uint)bZeroPointTensor[offset / perWord]
-        << ((perWord - 1 - offset % perWord) * BZERO_POINT_BITS);
-    return (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
+#if B_BITS < 16
+    const uint perWord = 32 / B_BITS;
+    const uint above = (uint)bZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * B_BITS);
+    return (B_VALUE)above >> (32 - B_BITS);
 #else
-    return (BZERO_POINT_VALUE)bZeroPointTensor[offset];
+    return (B_VALUE)bZeroPointTensor[offset];
 #endif
 }
-BZERO_POINT_VALUE ReadBZeroPoint(List at)
+B_VALUE ReadBZeroPoint(List at)
 {
     return BZERO_POINT_RANK ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_RANK))
-        : (BZERO_POINT_VALUE)0;
+        : (B_VALUE)0;
 }
 
 float ReadBias(List at)
@@ -328,12 +314,12 @@ float ReadBias(List at)
     return BIAS_RANK ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_RANK)] : (float)0;
 }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (ASCALE_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
 void WriteOutput(List at, float entry)
 {
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (ASCALE_STORED)entry;
 }
 
 int I(List at) { return Entry(at, r2); }

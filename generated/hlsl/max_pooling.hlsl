@@ -35,9 +35,6 @@
 #define INPUT_BITS FACT(BITS, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
 #define INPUT_LOWEST FACT(LOWEST, INPUT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
-#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 #if PASS == 1
 #define RANK OUTPUT_RANK
@@ -48,14 +45,14 @@ typedef INPUT_STORED WindowBuffer;
 #else
 typedef vector<INPUT_STORED, WINDOW_VECTOR> WindowBuffer;
 #endif
-#if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputBuffer;
+#if INPUT_BITS < 16
+typedef INPUT_STORED OutputBuffer;
 #else
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #endif
 #else
 typedef INPUT_STORED WindowBuffer;
-typedef OUTPUT_STORED OutputBuffer;
+typedef INPUT_STORED OutputBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
@@ -237,24 +234,24 @@ INPUT_VALUE LoadInput(uint offset)
 }
 INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
+void StoreOutput(uint offset, INPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
+#if INPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / INPUT_BITS;
+    const uint shift = offset % perWord * INPUT_BITS;
+    const uint mask = (1u << INPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
-    outputTensor[offset] = (OUTPUT_STORED)value;
+    outputTensor[offset] = (INPUT_STORED)value;
 #endif
 }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_RANK), entry); }
+void WriteOutput(List at, INPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_RANK), entry); }
 
 int Dilation(int d) { return 1; }
 
@@ -346,7 +343,7 @@ INPUT_VALUE With(INPUT_VALUE result, INPUT_VALUE term)
 }
 
 // Epilogue: the element, given the result of the fold
-OUTPUT_VALUE Finished(List at, INPUT_VALUE total) { return total; }
+INPUT_VALUE Finished(List at, INPUT_VALUE total) { return total; }
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
 // row's end. They are loaded without branches, so that many loads are under way: outside, the nearest inside.
@@ -380,12 +377,12 @@ void FetchRow(bool isInside, uint base, int y, int x, out INPUT_VALUE terms[vect
         terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : (INPUT_VALUE)INPUT_LOWEST;
 }
 
-void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+void StoreOutputVector(uint offset, vector<INPUT_VALUE, OUTPUT_VECTOR> elements)
 {
 #if OUTPUT_VECTOR == 1
     StoreOutput(offset, elements[0]);
 #else
-#if OUTPUT_BITS < 16
+#if INPUT_BITS < 16
     const uint4 bytes = (uint4)elements & 0xff;
     outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
 #else
@@ -483,7 +480,7 @@ void FoldBlock(uint group, uint thread)
             || (uint)element.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
         const uint offset = OffsetInOutput(element);
-        vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+        vector<INPUT_VALUE, OUTPUT_VECTOR> elements;
         INPUT_VALUE some[OUTPUT_VECTOR];  // what is in registers cannot be indexed by a variable
         [unroll]
         for (int m = 0; m < BLOCK; m++)

@@ -19,13 +19,11 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
-#define INPUT_GRADIENT_STORED INPUT_GRADIENT_TYPE
-#define OUTPUT_GRADIENT_STORED OUTPUT_GRADIENT_TYPE
 
-typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
+typedef vector<INPUT_STORED, VECTOR> OutputGradientElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
+[[vk::binding(1, 0)]] StructuredBuffer<INPUT_STORED> inputGradientTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
@@ -208,7 +206,7 @@ void StoreOutputGradient(uint offset, float values[VECTOR])
     OutputGradientElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+        elements[k] = (INPUT_STORED)values[k];
     outputGradientTensor[offset / VECTOR] = elements;
 }
 

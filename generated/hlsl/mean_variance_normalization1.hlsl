@@ -12,11 +12,9 @@
 
 #ifndef SCALE_RANK
 #define SCALE_RANK 0  // absent
-#define SCALE_TYPE FLOAT32
 #endif
 #ifndef BIAS_RANK
 #define BIAS_RANK 0  // absent
-#define BIAS_TYPE FLOAT32
 #endif
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1  // which does nothing
@@ -27,14 +25,11 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
-#define SCALE_STORED SCALE_TYPE
-#define BIAS_STORED BIAS_TYPE
-#define OUTPUT_STORED OUTPUT_TYPE
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleElements;
-typedef vector<BIAS_STORED, BIAS_VECTOR> BiasElements;
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
+typedef vector<INPUT_STORED, SCALE_VECTOR> ScaleElements;
+typedef vector<INPUT_STORED, BIAS_VECTOR> BiasElements;
+typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
 // The totals of a row, or of a part of it
 struct State { float deviations, squares, count, center; };
@@ -352,7 +347,7 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (INPUT_STORED)value; }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.
@@ -488,7 +483,7 @@ void StoreOutputElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)Finished(offset + k, values[k]);
+        elements[k] = (INPUT_STORED)Finished(offset + k, values[k]);
     outputTensor[offset / OUTPUT_VECTOR] = elements;
 #endif
 }

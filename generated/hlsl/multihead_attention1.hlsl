@@ -22,75 +22,51 @@
 
 #ifndef QUERY_RANK
 #define QUERY_RANK 0  // absent
-#define QUERY_TYPE FLOAT32
 #endif
 #ifndef KEY_RANK
 #define KEY_RANK 0  // absent
-#define KEY_TYPE FLOAT32
 #endif
 #ifndef VALUE_RANK
 #define VALUE_RANK 0  // absent
-#define VALUE_TYPE FLOAT32
 #endif
 #ifndef STACKED_QUERY_KEY_RANK
 #define STACKED_QUERY_KEY_RANK 0  // absent
-#define STACKED_QUERY_KEY_TYPE FLOAT32
 #endif
 #ifndef STACKED_KEY_VALUE_RANK
 #define STACKED_KEY_VALUE_RANK 0  // absent
-#define STACKED_KEY_VALUE_TYPE FLOAT32
 #endif
 #ifndef STACKED_QUERY_KEY_VALUE_RANK
 #define STACKED_QUERY_KEY_VALUE_RANK 0  // absent
-#define STACKED_QUERY_KEY_VALUE_TYPE FLOAT32
 #endif
 #ifndef BIAS_RANK
 #define BIAS_RANK 0  // absent
-#define BIAS_TYPE FLOAT32
 #endif
 #ifndef MASK_RANK
 #define MASK_RANK 0  // absent
 #endif
 #ifndef RELATIVE_POSITION_BIAS_RANK
 #define RELATIVE_POSITION_BIAS_RANK 0  // absent
-#define RELATIVE_POSITION_BIAS_TYPE FLOAT32
 #endif
 #ifndef PAST_KEY_RANK
 #define PAST_KEY_RANK 0  // absent
-#define PAST_KEY_TYPE FLOAT32
 #endif
 #ifndef PAST_VALUE_RANK
 #define PAST_VALUE_RANK 0  // absent
-#define PAST_VALUE_TYPE FLOAT32
 #endif
 #ifndef PAST_SEQUENCE_LENGTHS_RANK
 #define PAST_SEQUENCE_LENGTHS_RANK 0  // absent
 #endif
 #ifndef OUTPUT_PRESENT_KEY_RANK
 #define OUTPUT_PRESENT_KEY_RANK 0  // absent
-#define OUTPUT_PRESENT_KEY_TYPE FLOAT32
 #endif
 #ifndef OUTPUT_PRESENT_VALUE_RANK
 #define OUTPUT_PRESENT_VALUE_RANK 0  // absent
-#define OUTPUT_PRESENT_VALUE_TYPE FLOAT32
 #endif
 
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
-#define QUERY_STORED QUERY_TYPE
-#define KEY_STORED KEY_TYPE
-#define VALUE_STORED VALUE_TYPE
-#define STACKED_QUERY_KEY_STORED STACKED_QUERY_KEY_TYPE
-#define STACKED_KEY_VALUE_STORED STACKED_KEY_VALUE_TYPE
-#define STACKED_QUERY_KEY_VALUE_STORED STACKED_QUERY_KEY_VALUE_TYPE
-#define BIAS_STORED BIAS_TYPE
-#define RELATIVE_POSITION_BIAS_STORED RELATIVE_POSITION_BIAS_TYPE
-#define PAST_KEY_STORED PAST_KEY_TYPE
-#define PAST_VALUE_STORED PAST_VALUE_TYPE
 #define OUTPUT_STORED OUTPUT_TYPE
-#define OUTPUT_PRESENT_KEY_STORED OUTPUT_PRESENT_KEY_TYPE
-#define OUTPUT_PRESENT_VALUE_STORED OUTPUT_PRESENT_VALUE_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -117,21 +93,21 @@ typedef uint Scratch;
 #define ScratchWord(position) scratch[position]
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<READ(QUERY_STORED)> queryTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<READ(KEY_STORED)> keyTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<READ(VALUE_STORED)> valueTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_STORED)> stackedQueryKeyTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<READ(STACKED_KEY_VALUE_STORED)> stackedKeyValueTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_VALUE_STORED)> stackedQueryKeyValueTensor : register(t5);
-[[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
+[[vk::binding(0, 0)]] StructuredBuffer<READ(OUTPUT_STORED)> queryTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<READ(OUTPUT_STORED)> keyTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<READ(OUTPUT_STORED)> valueTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<READ(OUTPUT_STORED)> stackedQueryKeyTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<READ(OUTPUT_STORED)> stackedKeyValueTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<READ(OUTPUT_STORED)> stackedQueryKeyValueTensor : register(t5);
+[[vk::binding(6, 0)]] StructuredBuffer<OUTPUT_STORED> biasTensor : register(t6);
 [[vk::binding(7, 0)]] StructuredBuffer<int> maskTensor : register(t7);
-[[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_STORED> relativePositionBiasTensor : register(t8);
-[[vk::binding(9, 0)]] StructuredBuffer<READ(PAST_KEY_STORED)> pastKeyTensor : register(t9);
-[[vk::binding(10, 0)]] StructuredBuffer<READ(PAST_VALUE_STORED)> pastValueTensor : register(t10);
+[[vk::binding(8, 0)]] StructuredBuffer<OUTPUT_STORED> relativePositionBiasTensor : register(t8);
+[[vk::binding(9, 0)]] StructuredBuffer<READ(OUTPUT_STORED)> pastKeyTensor : register(t9);
+[[vk::binding(10, 0)]] StructuredBuffer<READ(OUTPUT_STORED)> pastValueTensor : register(t10);
 [[vk::binding(11, 0)]] StructuredBuffer<int> pastSequenceLengthsTensor : register(t11);
 [[vk::binding(12, 0)]] RWStructuredBuffer<WRITTEN(OUTPUT_STORED)> outputTensor : register(u0);
-[[vk::binding(13, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_KEY_STORED)> outputPresentKeyTensor : register(u1);
-[[vk::binding(14, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_VALUE_STORED)> outputPresentValueTensor : register(u2);
+[[vk::binding(13, 0)]] RWStructuredBuffer<READ(OUTPUT_STORED)> outputPresentKeyTensor : register(u1);
+[[vk::binding(14, 0)]] RWStructuredBuffer<READ(OUTPUT_STORED)> outputPresentValueTensor : register(u2);
 [[vk::binding(15, 0)]] RWStructuredBuffer<Scratch> scratch : register(u3);
 
 struct Dimension
@@ -379,8 +355,7 @@ float ReadOutputPresentKey(List at)
 
 void WriteOutputPresentKey(List at, float entry)
 {
-    outputPresentKeyTensor[OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_RANK)] =
-        (OUTPUT_PRESENT_KEY_STORED)entry;
+    outputPresentKeyTensor[OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_RANK)] = (OUTPUT_STORED)entry;
 }
 
 float ReadOutputPresentValue(List at)
@@ -391,8 +366,7 @@ float ReadOutputPresentValue(List at)
 
 void WriteOutputPresentValue(List at, float entry)
 {
-    outputPresentValueTensor[OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_RANK)] =
-        (OUTPUT_PRESENT_VALUE_STORED)entry;
+    outputPresentValueTensor[OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_RANK)] = (OUTPUT_STORED)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`

@@ -30,14 +30,11 @@
 #define VALUES_STORED FACT(STORED, VALUES_TYPE)
 #define VALUES_BITS FACT(BITS, VALUES_TYPE)
 #define VALUES_VALUE FACT(VALUE, VALUES_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
-#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
-#if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputElements;
+#if VALUES_BITS < 16
+typedef VALUES_STORED OutputElements;
 #else
-typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+typedef vector<VALUES_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t0);
@@ -135,18 +132,18 @@ VALUES_VALUE LoadValues(uint offset)
 }
 VALUES_VALUE ReadValues(List at) { return LoadValues(ClampedOffset(at, valuesSizes, valuesStrides, VALUES_RANK)); }
 
-void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
+void StoreOutput(uint offset, VALUES_VALUE values[VECTOR])
 {
-#if VECTOR == 1 && OUTPUT_BITS < 16
+#if VECTOR == 1 && VALUES_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / VALUES_BITS;
+    const uint shift = offset % perWord * VALUES_BITS;
+    const uint mask = (1u << VALUES_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_BITS < 16
+#elif VALUES_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -156,7 +153,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (VALUES_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 }
@@ -201,7 +198,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List position = Numbered(first + VECTOR * item);
-    OUTPUT_VALUE result[VECTOR];
+    VALUES_VALUE result[VECTOR];
     [unroll]
     for (uint inVector = 0; inVector < VECTOR; inVector++)
     {

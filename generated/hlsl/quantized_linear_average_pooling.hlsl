@@ -17,11 +17,9 @@
 
 #ifndef INPUT_ZERO_POINT_RANK
 #define INPUT_ZERO_POINT_RANK 0  // absent
-#define INPUT_ZERO_POINT_TYPE INT8
 #endif
 #ifndef OUTPUT_ZERO_POINT_RANK
 #define OUTPUT_ZERO_POINT_RANK 0  // absent
-#define OUTPUT_ZERO_POINT_TYPE INT8
 #endif
 
 // Data types
@@ -32,8 +30,6 @@
 #define HIGHEST(value, lowest, highest) highest
 #define FACT(fact, type) fact(type)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
-#define INPUT_ZERO_POINT_VALUE FACT(VALUE, INPUT_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
@@ -414,16 +410,16 @@ float ReadInputScale(List at)
     return (float)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides, INPUT_SCALE_RANK)];
 }
 
-INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
+INPUT_VALUE LoadInputZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)inputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (INPUT_ZERO_POINT_VALUE)above >> (32 - 8);
+    return (INPUT_VALUE)above >> (32 - 8);
 }
-INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
+INPUT_VALUE ReadInputZeroPoint(List at)
 {
     return INPUT_ZERO_POINT_RANK ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
-        INPUT_ZERO_POINT_RANK)) : (INPUT_ZERO_POINT_VALUE)0;
+        INPUT_ZERO_POINT_RANK)) : (INPUT_VALUE)0;
 }
 
 float ReadOutputScale(List at)
@@ -431,16 +427,16 @@ float ReadOutputScale(List at)
     return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_RANK)];
 }
 
-OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
+OUTPUT_VALUE LoadOutputZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)outputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - 8);
+    return (OUTPUT_VALUE)above >> (32 - 8);
 }
-OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
+OUTPUT_VALUE ReadOutputZeroPoint(List at)
 {
     return OUTPUT_ZERO_POINT_RANK ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
-        OUTPUT_ZERO_POINT_RANK)) : (OUTPUT_ZERO_POINT_VALUE)0;
+        OUTPUT_ZERO_POINT_RANK)) : (OUTPUT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

@@ -20,18 +20,15 @@
 
 #ifndef INPUT_ZERO_POINT_RANK
 #define INPUT_ZERO_POINT_RANK 0  // absent
-#define INPUT_ZERO_POINT_TYPE INT8
 #endif
 #ifndef FILTER_ZERO_POINT_RANK
 #define FILTER_ZERO_POINT_RANK 0  // absent
-#define FILTER_ZERO_POINT_TYPE INT8
 #endif
 #ifndef BIAS_RANK
 #define BIAS_RANK 0  // absent
 #endif
 #ifndef OUTPUT_ZERO_POINT_RANK
 #define OUTPUT_ZERO_POINT_RANK 0  // absent
-#define OUTPUT_ZERO_POINT_TYPE INT8
 #endif
 
 // Data types
@@ -42,10 +39,7 @@
 #define HIGHEST(value, lowest, highest) highest
 #define FACT(fact, type) fact(type)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
-#define INPUT_ZERO_POINT_VALUE FACT(VALUE, INPUT_ZERO_POINT_TYPE)
 #define FILTER_VALUE FACT(VALUE, FILTER_TYPE)
-#define FILTER_ZERO_POINT_VALUE FACT(VALUE, FILTER_ZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
@@ -516,16 +510,16 @@ float ReadInputScale(List at)
     return (float)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides, INPUT_SCALE_RANK)];
 }
 
-INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
+INPUT_VALUE LoadInputZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)inputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (INPUT_ZERO_POINT_VALUE)above >> (32 - 8);
+    return (INPUT_VALUE)above >> (32 - 8);
 }
-INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
+INPUT_VALUE ReadInputZeroPoint(List at)
 {
     return INPUT_ZERO_POINT_RANK ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
-        INPUT_ZERO_POINT_RANK)) : (INPUT_ZERO_POINT_VALUE)0;
+        INPUT_ZERO_POINT_RANK)) : (INPUT_VALUE)0;
 }
 
 FILTER_VALUE LoadFilter(uint offset)
@@ -540,16 +534,16 @@ float ReadFilterScale(List at)
     return (float)filterScaleTensor[ClampedOffset(at, filterScaleSizes, filterScaleStrides, FILTER_SCALE_RANK)];
 }
 
-FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
+FILTER_VALUE LoadFilterZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)filterZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (FILTER_ZERO_POINT_VALUE)above >> (32 - 8);
+    return (FILTER_VALUE)above >> (32 - 8);
 }
-FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
+FILTER_VALUE ReadFilterZeroPoint(List at)
 {
     return FILTER_ZERO_POINT_RANK ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes, filterZeroPointStrides,
-        FILTER_ZERO_POINT_RANK)) : (FILTER_ZERO_POINT_VALUE)0;
+        FILTER_ZERO_POINT_RANK)) : (FILTER_VALUE)0;
 }
 
 int ReadBias(List at)
@@ -562,16 +556,16 @@ float ReadOutputScale(List at)
     return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_RANK)];
 }
 
-OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
+OUTPUT_VALUE LoadOutputZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)outputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - 8);
+    return (OUTPUT_VALUE)above >> (32 - 8);
 }
-OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
+OUTPUT_VALUE ReadOutputZeroPoint(List at)
 {
     return OUTPUT_ZERO_POINT_RANK ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
-        OUTPUT_ZERO_POINT_RANK)) : (OUTPUT_ZERO_POINT_VALUE)0;
+        OUTPUT_ZERO_POINT_RANK)) : (OUTPUT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

@@ -18,15 +18,12 @@
 
 #ifndef AZERO_POINT_RANK
 #define AZERO_POINT_RANK 0  // absent
-#define AZERO_POINT_TYPE INT8
 #endif
 #ifndef BZERO_POINT_RANK
 #define BZERO_POINT_RANK 0  // absent
-#define BZERO_POINT_TYPE INT8
 #endif
 #ifndef OUTPUT_ZERO_POINT_RANK
 #define OUTPUT_ZERO_POINT_RANK 0  // absent
-#define OUTPUT_ZERO_POINT_TYPE INT8
 #endif
 
 // Data types
@@ -37,10 +34,7 @@
 #define HIGHEST(value, lowest, highest) highest
 #define FACT(fact, type) fact(type)
 #define A_VALUE FACT(VALUE, A_TYPE)
-#define AZERO_POINT_VALUE FACT(VALUE, AZERO_POINT_TYPE)
 #define B_VALUE FACT(VALUE, B_TYPE)
-#define BZERO_POINT_VALUE FACT(VALUE, BZERO_POINT_TYPE)
-#define OUTPUT_ZERO_POINT_VALUE FACT(VALUE, OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 #define OUTPUT_LOWEST FACT(LOWEST, OUTPUT_TYPE)
 #define OUTPUT_HIGHEST FACT(HIGHEST, OUTPUT_TYPE)
@@ -397,16 +391,16 @@ A_VALUE LoadA(uint offset)
 
 float ReadAScale(List at) { return (float)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_RANK)]; }
 
-AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
+A_VALUE LoadAZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)aZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (AZERO_POINT_VALUE)above >> (32 - 8);
+    return (A_VALUE)above >> (32 - 8);
 }
-AZERO_POINT_VALUE ReadAZeroPoint(List at)
+A_VALUE ReadAZeroPoint(List at)
 {
     return AZERO_POINT_RANK ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_RANK))
-        : (AZERO_POINT_VALUE)0;
+        : (A_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -418,16 +412,16 @@ B_VALUE LoadB(uint offset)
 
 float ReadBScale(List at) { return (float)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_RANK)]; }
 
-BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
+B_VALUE LoadBZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)bZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (BZERO_POINT_VALUE)above >> (32 - 8);
+    return (B_VALUE)above >> (32 - 8);
 }
-BZERO_POINT_VALUE ReadBZeroPoint(List at)
+B_VALUE ReadBZeroPoint(List at)
 {
     return BZERO_POINT_RANK ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_RANK))
-        : (BZERO_POINT_VALUE)0;
+        : (B_VALUE)0;
 }
 
 float ReadOutputScale(List at)
@@ -435,16 +429,16 @@ float ReadOutputScale(List at)
     return (float)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides, OUTPUT_SCALE_RANK)];
 }
 
-OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
+OUTPUT_VALUE LoadOutputZeroPoint(uint offset)
 {
     const uint perWord = 32 / 8;
     const uint above = (uint)outputZeroPointTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * 8);
-    return (OUTPUT_ZERO_POINT_VALUE)above >> (32 - 8);
+    return (OUTPUT_VALUE)above >> (32 - 8);
 }
-OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
+OUTPUT_VALUE ReadOutputZeroPoint(List at)
 {
     return OUTPUT_ZERO_POINT_RANK ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
-        OUTPUT_ZERO_POINT_RANK)) : (OUTPUT_ZERO_POINT_VALUE)0;
+        OUTPUT_ZERO_POINT_RANK)) : (OUTPUT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

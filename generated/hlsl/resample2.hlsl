@@ -29,17 +29,14 @@
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_BITS FACT(BITS, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
-#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
-#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
 #endif
-#if OUTPUT_BITS < 16
-typedef OUTPUT_STORED OutputBuffer;
+#if INPUT_BITS < 16
+typedef INPUT_STORED OutputBuffer;
 #else
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -332,23 +329,23 @@ INPUT_VALUE LoadInput(uint offset)
 }
 INPUT_VALUE ReadInput(List at) { return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)); }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
+void StoreOutput(uint offset, INPUT_VALUE value)
 {
-#if OUTPUT_BITS < 16
+#if INPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_BITS;
-    const uint shift = offset % perWord * OUTPUT_BITS;
-    const uint mask = (1u << OUTPUT_BITS) - 1;
+    const uint perWord = 32 / INPUT_BITS;
+    const uint shift = offset % perWord * INPUT_BITS;
+    const uint mask = (1u << INPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)value) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 #else
-    outputTensor[offset] = (OUTPUT_STORED)value;
+    outputTensor[offset] = (INPUT_STORED)value;
 #endif
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_RANK), entry); }
+void WriteOutput(List at, INPUT_VALUE entry) { StoreOutput(OffsetOf(at, outputStrides, OUTPUT_RANK), entry); }
 #if PASS < 2
 
 // Entry `number` of an intermediate tensor whose first word is `first`
@@ -480,7 +477,7 @@ INPUT_VALUE Chosen(List at) { return ReadInput(ChosenList(at)); }
 INPUT_VALUE OutputChoice(List at)
 {
     if (IS_LINEAR_BOUND)
-        return LowBits(Convert(Blended(at), (OUTPUT_VALUE)0), OUTPUT_BITS);
+        return LowBits(Convert(Blended(at), (INPUT_VALUE)0), INPUT_BITS);
     return Chosen(at);
 }
 
@@ -530,10 +527,10 @@ Totals Add(Totals totals, float weight, INPUT_VALUE stored)
     return totals;
 }
 
-OUTPUT_VALUE Made(Totals totals)
+INPUT_VALUE Made(Totals totals)
 {
     const float total0 = totals[0];
-    return Convert(total0, (OUTPUT_VALUE)0);
+    return Convert(total0, (INPUT_VALUE)0);
 }
 #elif PASS == 3
 static const bool HAS_ONE_TAP = true;
@@ -552,7 +549,7 @@ Totals Add(Totals totals, float weight, INPUT_VALUE stored)
     return totals;
 }
 
-OUTPUT_VALUE Made(Totals totals)
+INPUT_VALUE Made(Totals totals)
 {
     const INPUT_VALUE element = totals[0];
     return element;
@@ -569,12 +566,12 @@ groupshared uint tapWeights[TAPS * ENTRIES];  // bits of floats, or ABSENT; thos
 
 #define ABSENT 0xffffffffu  // for a tap that does not contribute
 
-void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+void StoreOutputVector(uint offset, vector<INPUT_VALUE, OUTPUT_VECTOR> elements)
 {
 #if OUTPUT_VECTOR == 1
     StoreOutput(offset, elements[0]);
 #else
-#if OUTPUT_BITS < 16
+#if INPUT_BITS < 16
     const uint4 bytes = (uint4)elements & 0xff;
     outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
 #else
@@ -761,7 +758,7 @@ void ComputeTile(uint tile, uint thread)
             column = n % (TILE_COLUMNS / OUTPUT_VECTOR) * OUTPUT_VECTOR;
         if (row >= rows || column >= columns)
             continue;
-        vector<OUTPUT_VALUE, OUTPUT_VECTOR> values[PLANES];
+        vector<INPUT_VALUE, OUTPUT_VECTOR> values[PLANES];
         [unroll]
         for (uint v = 0; v < OUTPUT_VECTOR; v++)
         {

@@ -22,12 +22,11 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_GRADIENT_STORED INPUT_GRADIENT_TYPE
-#define OUTPUT_GRADIENT_STORED OUTPUT_GRADIENT_TYPE
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
 #endif
-typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_GRADIENT_STORED, OUTPUT_VECTOR> OutputBuffer;
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputGradientTensor : register(u0);
@@ -300,11 +299,11 @@ float ReadInputGradient(List at)
     return (float)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_RANK)];
 }
 
-void StoreOutputGradient(uint offset, float value) { outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value; }
+void StoreOutputGradient(uint offset, float value) { outputGradientTensor[offset] = (INPUT_GRADIENT_STORED)value; }
 
 void WriteOutputGradient(List at, float entry)
 {
-    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_RANK)] = (OUTPUT_GRADIENT_STORED)entry;
+    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_RANK)] = (INPUT_GRADIENT_STORED)entry;
 }
 #if PASS < 2
 

@@ -18,22 +18,18 @@
 
 #ifndef BIAS_RANK
 #define BIAS_RANK 0  // absent
-#define BIAS_TYPE FLOAT32
 #endif
 #ifndef HIDDEN_INIT_RANK
 #define HIDDEN_INIT_RANK 0  // absent
-#define HIDDEN_INIT_TYPE FLOAT32
 #endif
 #ifndef SEQUENCE_LENGTHS_RANK
 #define SEQUENCE_LENGTHS_RANK 0  // absent
 #endif
 #ifndef OUTPUT_SEQUENCE_RANK
 #define OUTPUT_SEQUENCE_RANK 0  // absent
-#define OUTPUT_SEQUENCE_TYPE FLOAT32
 #endif
 #ifndef OUTPUT_SINGLE_RANK
 #define OUTPUT_SINGLE_RANK 0  // absent
-#define OUTPUT_SINGLE_TYPE FLOAT32
 #endif
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1  // which does nothing
@@ -44,12 +40,6 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
-#define WEIGHT_STORED WEIGHT_TYPE
-#define RECURRENCE_STORED RECURRENCE_TYPE
-#define BIAS_STORED BIAS_TYPE
-#define HIDDEN_INIT_STORED HIDDEN_INIT_TYPE
-#define OUTPUT_SEQUENCE_STORED OUTPUT_SEQUENCE_TYPE
-#define OUTPUT_SINGLE_STORED OUTPUT_SINGLE_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -76,13 +66,13 @@ typedef vector<uint, SCRATCH_VECTOR> Scratch;
 static float read0, read1, read2, total0;
 
 [[vk::binding(0, 0)]] StructuredBuffer<FactorsOf(INPUT_STORED)> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<FactorsOf(WEIGHT_STORED)> weightTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<FactorsOf(RECURRENCE_STORED)> recurrenceTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<HIDDEN_INIT_STORED> hiddenInitTensor : register(t4);
+[[vk::binding(1, 0)]] StructuredBuffer<FactorsOf(INPUT_STORED)> weightTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<FactorsOf(INPUT_STORED)> recurrenceTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<INPUT_STORED> biasTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<INPUT_STORED> hiddenInitTensor : register(t4);
 [[vk::binding(5, 0)]] StructuredBuffer<uint> sequenceLengthsTensor : register(t5);
-[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SEQUENCE_STORED> outputSequenceTensor : register(u0);
-[[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_SINGLE_STORED> outputSingleTensor : register(u1);
+[[vk::binding(6, 0)]] RWStructuredBuffer<INPUT_STORED> outputSequenceTensor : register(u0);
+[[vk::binding(7, 0)]] RWStructuredBuffer<INPUT_STORED> outputSingleTensor : register(u1);
 [[vk::binding(8, 0)]] RWStructuredBuffer<Scratch> scratch : register(u2);
 
 struct Dimension
@@ -448,12 +438,12 @@ uint ReadSequenceLengths(List at)
 
 void WriteOutputSequence(List at, float entry)
 {
-    outputSequenceTensor[OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_RANK)] = (OUTPUT_SEQUENCE_STORED)entry;
+    outputSequenceTensor[OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_RANK)] = (INPUT_STORED)entry;
 }
 
 void WriteOutputSingle(List at, float entry)
 {
-    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_RANK)] = (OUTPUT_SINGLE_STORED)entry;
+    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_RANK)] = (INPUT_STORED)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`

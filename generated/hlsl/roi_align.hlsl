@@ -23,15 +23,13 @@
 #define VALUE(stored, value) value  // the type it is computed in
 #define FACT(fact, type) fact(type)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
-#define ROI_STORED FACT(STORED, ROI_TYPE)
 #define BATCH_INDICES_STORED FACT(STORED, BATCH_INDICES_TYPE)
 #define BATCH_INDICES_VALUE FACT(VALUE, BATCH_INDICES_TYPE)
-#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);
+[[vk::binding(1, 0)]] StructuredBuffer<INPUT_STORED> rOITensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<BATCH_INDICES_STORED> batchIndicesTensor : register(t2);
-[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(3, 0)]] RWStructuredBuffer<INPUT_STORED> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
 struct Dimension
@@ -373,10 +371,7 @@ BATCH_INDICES_VALUE ReadBatchIndices(List at)
         BATCH_INDICES_RANK)];
 }
 
-void WriteOutput(List at, float entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
-}
+void WriteOutput(List at, float entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (INPUT_STORED)entry; }
 
 // Entry `number` of an intermediate tensor whose first word is `first`
 float LoadReal(int first, uint number) { return asfloat(scratch[(uint)first + number]); }

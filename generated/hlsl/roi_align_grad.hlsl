@@ -22,32 +22,25 @@
 
 #ifndef INPUT_RANK
 #define INPUT_RANK 0  // absent
-#define INPUT_TYPE FLOAT32
 #endif
 #ifndef OUTPUT_GRADIENT_RANK
 #define OUTPUT_GRADIENT_RANK 0  // absent
-#define OUTPUT_GRADIENT_TYPE FLOAT32
 #endif
 #ifndef OUTPUT_ROIGRADIENT_RANK
 #define OUTPUT_ROIGRADIENT_RANK 0  // absent
-#define OUTPUT_ROIGRADIENT_TYPE FLOAT32
 #endif
 
 // Data types
 #define FLOAT16 float16_t
 #define FLOAT32 float
-#define INPUT_STORED INPUT_TYPE
 #define INPUT_GRADIENT_STORED INPUT_GRADIENT_TYPE
-#define ROI_STORED ROI_TYPE
-#define OUTPUT_GRADIENT_STORED OUTPUT_GRADIENT_TYPE
-#define OUTPUT_ROIGRADIENT_STORED OUTPUT_ROIGRADIENT_TYPE
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t2);
+[[vk::binding(2, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> rOITensor : register(t2);
 [[vk::binding(3, 0)]] StructuredBuffer<uint> batchIndicesTensor : register(t3);
-[[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
-[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_ROIGRADIENT_STORED> outputROIGradientTensor : register(u1);
+[[vk::binding(4, 0)]] RWStructuredBuffer<INPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
+[[vk::binding(5, 0)]] RWStructuredBuffer<INPUT_GRADIENT_STORED> outputROIGradientTensor : register(u1);
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> scratch : register(u2);
 
 struct Dimension
@@ -442,13 +435,13 @@ uint ReadBatchIndices(List at)
 
 void WriteOutputGradient(List at, float entry)
 {
-    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_RANK)] = (OUTPUT_GRADIENT_STORED)entry;
+    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_RANK)] = (INPUT_GRADIENT_STORED)entry;
 }
 
 void WriteOutputROIGradient(List at, float entry)
 {
     outputROIGradientTensor[OffsetOf(at, outputROIGradientStrides, OUTPUT_ROIGRADIENT_RANK)] =
-        (OUTPUT_ROIGRADIENT_STORED)entry;
+        (INPUT_GRADIENT_STORED)entry;
 }
 
 // Entry `number` of an intermediate tensor whose first word is `first`

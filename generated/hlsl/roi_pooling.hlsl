@@ -17,12 +17,10 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
-#define ROI_STORED ROI_TYPE
-#define OUTPUT_STORED OUTPUT_TYPE
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(1, 0)]] StructuredBuffer<INPUT_STORED> rOITensor : register(t1);
+[[vk::binding(2, 0)]] RWStructuredBuffer<INPUT_STORED> outputTensor : register(u0);
 
 struct Dimension
 {
@@ -220,10 +218,7 @@ Elements ReadElementsInput(List at)
 
 float ReadROI(List at) { return (float)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_RANK)]; }
 
-void WriteOutput(List at, float entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
-}
+void WriteOutput(List at, float entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (INPUT_STORED)entry; }
 
 Elements Max(Elements x, Elements y)
 {

@@ -26,14 +26,11 @@
 #define INPUT_GRADIENT_STORED FACT(STORED, INPUT_GRADIENT_TYPE)
 #define INPUT_GRADIENT_BITS FACT(BITS, INPUT_GRADIENT_TYPE)
 #define INPUT_GRADIENT_VALUE FACT(VALUE, INPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_STORED FACT(STORED, OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_BITS FACT(BITS, OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_VALUE FACT(VALUE, OUTPUT_GRADIENT_TYPE)
 
-#if OUTPUT_GRADIENT_BITS < 16
-typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
+#if INPUT_GRADIENT_BITS < 16
+typedef INPUT_GRADIENT_STORED OutputGradientElements;
 #else
-typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
+typedef vector<INPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
@@ -126,18 +123,18 @@ INPUT_GRADIENT_VALUE ReadInputGradient(List at)
     return LoadInputGradient(ClampedOffset(at, inputGradientSizes, inputGradientStrides, INPUT_GRADIENT_RANK));
 }
 
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
+void StoreOutputGradient(uint offset, INPUT_GRADIENT_VALUE values[VECTOR])
 {
-#if VECTOR == 1 && OUTPUT_GRADIENT_BITS < 16
+#if VECTOR == 1 && INPUT_GRADIENT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
-    const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
-    const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
+    const uint perWord = 32 / INPUT_GRADIENT_BITS;
+    const uint shift = offset % perWord * INPUT_GRADIENT_BITS;
+    const uint mask = (1u << INPUT_GRADIENT_BITS) - 1;
     InterlockedAnd(outputGradientTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputGradientTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif OUTPUT_GRADIENT_BITS < 16
+#elif INPUT_GRADIENT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -147,7 +144,7 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
     OutputGradientElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+        elements[k] = (INPUT_GRADIENT_STORED)values[k];
     outputGradientTensor[offset / VECTOR] = elements;
 #endif
 }
@@ -225,7 +222,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List position = Numbered(first + VECTOR * item);
-    OUTPUT_GRADIENT_VALUE result[VECTOR];
+    INPUT_GRADIENT_VALUE result[VECTOR];
     [unroll]
     for (uint inVector = 0; inVector < VECTOR; inVector++)
     {

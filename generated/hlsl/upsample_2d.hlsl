@@ -20,12 +20,11 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
-#define OUTPUT_STORED OUTPUT_TYPE
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
 #endif
-typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
@@ -304,12 +303,9 @@ float Min(float a, float b) { return (uint)Order(a) - (0x7f800000u + 1) > (uint)
 float LoadInput(uint offset) { return (float)inputTensor[offset]; }
 float ReadInput(List at) { return (float)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_RANK)]; }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (INPUT_STORED)value; }
 
-void WriteOutput(List at, float entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
-}
+void WriteOutput(List at, float entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (INPUT_STORED)entry; }
 #if PASS < 2
 
 // Entry `number` of an intermediate tensor whose first word is `first`

@@ -613,6 +613,7 @@ typedef struct dmlops_plan_SeparablePass_list {
 typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Intermediate_list kept;
     dmlops_plan_Pass_list passes;
+    int64_t typed;
     int64_t optional;
     int64_t sized;
     dmlops_plan_text_list lists;
@@ -3266,7 +3267,7 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
     return row;
 }
 
-/* Defines the types of all tensors that are present and binds their resources; returns the sizes and strides that are
+/* Defines the types of tensors that are present and binds their resources; returns the sizes and strides that are
    constants, as words. */
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result) {
@@ -3274,11 +3275,11 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
     lists.count = 0;
     for (int64_t place = 0; place < tensors->count; ++place) {
         const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        if (tensor->is_present) {
+        if (tensor->is_present && (((shader->typed >> place) & 1) == 1)) {
             dmlops_plan_define_tensor(planning, tensor);
-            if (tensor->is_held) {
-                dmlops_out_read_write(planning, &tensor->buffer);
-            }
+        }
+        if (tensor->is_present && tensor->is_held) {
+            dmlops_out_read_write(planning, &tensor->buffer);
         }
         if (((shader->sized >> place) & 1) == 1) {
             dmlops_plan_int_8 made_1;
@@ -7154,6 +7155,7 @@ static const char* const dmlops_element_wise_identity_bounds[] = {"HAS_SCALE_BIA
 static const dmlops_plan_DefinitionShader dmlops_element_wise_identity_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -7224,6 +7226,7 @@ static const uint8_t dmlops_element_wise_acos_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_element_wise_add_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -7399,6 +7402,28 @@ static const uint8_t dmlops_element_wise_logical_and_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_equals_shader = {
+    {0, NULL},
+    {0, NULL},
+    5,
+    0,
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    {2, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, 0, 0, 0},
+    {-1, -1, -1, -1, -1},
+    {0, NULL},
+    {-1, -1, 0, 0, 0, 0, 0, 0, 0},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, 0, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_logical_equals_tensors[] = {
     {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -7435,6 +7460,7 @@ static const uint8_t dmlops_element_wise_logical_less_than_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_element_wise_logical_not_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -7533,6 +7559,7 @@ static const char* const dmlops_element_wise_pow_bounds[] = {"HAS_SCALE_BIAS"};
 static const dmlops_plan_DefinitionShader dmlops_element_wise_pow_shader = {
     {0, NULL},
     {0, NULL},
+    3,
     0,
     0,
     {0, NULL},
@@ -7677,6 +7704,7 @@ static const uint8_t dmlops_element_wise_threshold_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_element_wise_quantize_linear_shader = {
     {0, NULL},
     {0, NULL},
+    11,
     4,
     0,
     {0, NULL},
@@ -7707,6 +7735,28 @@ static const uint8_t dmlops_element_wise_quantize_linear_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_DefinitionShader dmlops_element_wise_dequantize_linear_shader = {
+    {0, NULL},
+    {0, NULL},
+    3,
+    4,
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    {3, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, 0, 0, 0},
+    {-1, -1, -1, -1, -1},
+    {0, NULL},
+    {-1, -1, 0, 0, 0, 0, 0, 0, 0},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, 0, -1},
+};
 static const dmlops_shader_tensor dmlops_element_wise_dequantize_linear_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
@@ -7733,6 +7783,7 @@ static const uint8_t dmlops_activation_elu_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -7812,6 +7863,7 @@ static const uint8_t dmlops_activation_linear_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -7973,6 +8025,7 @@ static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43,
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {1, dmlops_convolution_passes},
+    1,
     4,
     15,
     {8, dmlops_convolution_lists},
@@ -8082,6 +8135,7 @@ static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
     {2, dmlops_gemm_passes},
+    1,
     4,
     7,
     {0, NULL},
@@ -8149,6 +8203,7 @@ static const char* const dmlops_reduce_bounds[] = {"FUNCTION", "IS_ARGMAX", "FUN
 static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
     {0, NULL},
     {0, NULL},
+    3,
     0,
     0,
     {0, NULL},
@@ -8217,6 +8272,7 @@ static const char* const dmlops_average_pooling_bounds[] = {"DIMS", "INCLUDE_PAD
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_average_pooling_passes},
+    1,
     0,
     1,
     {5, dmlops_average_pooling_lists},
@@ -8277,6 +8333,7 @@ static const char* const dmlops_lp_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling_passes},
+    1,
     0,
     1,
     {4, dmlops_lp_pooling_lists},
@@ -8359,6 +8416,7 @@ static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
 static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {1, dmlops_roi_pooling_passes},
+    1,
     0,
     7,
     {1, dmlops_roi_pooling_lists},
@@ -8398,6 +8456,7 @@ static const char* const dmlops_slice_lists[] = {"OFFSETS", "STEP"};
 static const dmlops_plan_DefinitionShader dmlops_slice_shader = {
     {0, NULL},
     {1, dmlops_slice_passes},
+    1,
     0,
     1,
     {2, dmlops_slice_lists},
@@ -8432,6 +8491,28 @@ static const uint8_t dmlops_slice_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_DefinitionShader dmlops_cast_shader = {
+    {0, NULL},
+    {0, NULL},
+    3,
+    0,
+    0,
+    {0, NULL},
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+    {1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, 0, 0, 0},
+    {-1, -1, -1, -1, -1},
+    {0, NULL},
+    {-1, -1, 0, 0, 0, 0, 0, 0, 0},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, 0, -1},
+};
 static const dmlops_shader_tensor dmlops_cast_tensors[] = {
     {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
     {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 1, 0},
@@ -8446,6 +8527,7 @@ static const dmlops_plan_Pass dmlops_split_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1,
 static const dmlops_plan_DefinitionShader dmlops_split_shader = {
     {0, NULL},
     {1, dmlops_split_passes},
+    1,
     0,
     1,
     {0, NULL},
@@ -8481,6 +8563,7 @@ static const uint8_t dmlops_split_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_join_shader = {
     {0, NULL},
     {0, NULL},
+    2,
     0,
     0,
     {0, NULL},
@@ -8521,6 +8604,7 @@ static const char* const dmlops_padding_bounds[] = {"IS_CONSTANT", "PADDING_MODE
 static const dmlops_plan_DefinitionShader dmlops_padding_shader = {
     {0, NULL},
     {1, dmlops_padding_passes},
+    1,
     0,
     1,
     {3, dmlops_padding_lists},
@@ -8576,6 +8660,7 @@ static const char* const dmlops_value_scale_2d_bounds[] = {"IS_NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_value_scale_2d_shader = {
     {0, NULL},
     {1, dmlops_value_scale_2d_passes},
+    1,
     0,
     1,
     {0, NULL},
@@ -8620,6 +8705,7 @@ static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
+    1,
     0,
     1,
     {0, NULL},
@@ -8668,6 +8754,7 @@ static const uint8_t dmlops_upsample_2d_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_gather_shader = {
     {0, NULL},
     {0, NULL},
+    3,
     0,
     0,
     {0, NULL},
@@ -8745,6 +8832,7 @@ static const int64_t dmlops_tile_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_tile_shader = {
     {0, NULL},
     {1, dmlops_tile_passes},
+    1,
     0,
     1,
     {0, NULL},
@@ -8791,6 +8879,7 @@ static const int64_t dmlops_batch_normalization_activations[] = {35, 37, 38, 39,
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -8832,6 +8921,7 @@ static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37,
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     6,
     0,
     {0, NULL},
@@ -8880,6 +8970,7 @@ static const char* const dmlops_local_response_normalization_bounds[] = {"CROSS_
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
     {0, NULL},
     {1, dmlops_local_response_normalization_passes},
+    1,
     0,
     1,
     {2, dmlops_local_response_normalization_lists},
@@ -8930,6 +9021,7 @@ static const char* const dmlops_lp_normalization_bounds[] = {"IS_NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -8973,6 +9065,7 @@ static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{3, 0, 1}, {4, 2, 1}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
+    33,
     248,
     63,
     {4, dmlops_rnn_lists},
@@ -9037,6 +9130,7 @@ static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 0, 1}, {4, 4, 4}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
+    65,
     2040,
     255,
     {5, dmlops_lstm_lists},
@@ -9116,6 +9210,7 @@ static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{3, 0, 1}, {4, 8, 3}, {4,
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {4, dmlops_gru_kept},
     {6, dmlops_gru_passes},
+    33,
     248,
     63,
     {4, dmlops_gru_lists},
@@ -9311,6 +9406,7 @@ static const uint8_t dmlops_element_wise_atanh_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_element_wise_if_shader = {
     {0, NULL},
     {0, NULL},
+    3,
     0,
     0,
     {0, NULL},
@@ -9345,6 +9441,7 @@ static const int64_t dmlops_element_wise_add1_activations[] = {35, 37, 38, 39, 4
 static const dmlops_plan_DefinitionShader dmlops_element_wise_add1_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -9394,6 +9491,7 @@ static const char* const dmlops_max_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, dmlops_max_pooling1_passes},
+    5,
     4,
     1,
     {4, dmlops_max_pooling1_lists},
@@ -9448,6 +9546,7 @@ static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
     {2, dmlops_max_unpooling_passes},
+    3,
     0,
     3,
     {0, NULL},
@@ -9482,6 +9581,7 @@ static const dmlops_plan_Pass dmlops_diagonal_matrix_passes[] = {{0, 0, 0, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix_shader = {
     {0, NULL},
     {1, dmlops_diagonal_matrix_passes},
+    1,
     0,
     0,
     {0, NULL},
@@ -9535,6 +9635,7 @@ static const dmlops_plan_Pass dmlops_one_hot_passes[] = {{0, 0, 2, 0, 4, 0, 0, -
 static const dmlops_plan_DefinitionShader dmlops_one_hot_shader = {
     {0, NULL},
     {1, dmlops_one_hot_passes},
+    3,
     0,
     3,
     {0, NULL},
@@ -9578,6 +9679,7 @@ static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
+    1,
     0,
     1,
     {1, dmlops_resample_lists},
@@ -9644,6 +9746,7 @@ static const char* const dmlops_element_wise_round_bounds[] = {"IS_HALVES_TO_NEA
 static const dmlops_plan_DefinitionShader dmlops_element_wise_round_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -9680,6 +9783,7 @@ static const char* const dmlops_element_wise_is_infinity_bounds[] = {"IS_POSITIV
 static const dmlops_plan_DefinitionShader dmlops_element_wise_is_infinity_shader = {
     {0, NULL},
     {0, NULL},
+    3,
     0,
     0,
     {0, NULL},
@@ -9737,6 +9841,7 @@ static const uint8_t dmlops_element_wise_modulus_floor_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_fill_value_constant_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -9771,6 +9876,7 @@ static const char* const dmlops_fill_value_sequence_lists[] = {"PITCH"};
 static const dmlops_plan_DefinitionShader dmlops_fill_value_sequence_shader = {
     {0, NULL},
     {1, dmlops_fill_value_sequence_passes},
+    1,
     0,
     0,
     {1, dmlops_fill_value_sequence_lists},
@@ -9919,6 +10025,7 @@ static const char* const dmlops_max_pooling2_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, dmlops_max_pooling2_passes},
+    5,
     4,
     1,
     {5, dmlops_max_pooling2_lists},
@@ -9975,6 +10082,7 @@ static const char* const dmlops_slice1_lists[] = {"INPUT_WINDOW_OFFSETS", "INPUT
 static const dmlops_plan_DefinitionShader dmlops_slice1_shader = {
     {0, NULL},
     {1, dmlops_slice1_passes},
+    1,
     0,
     1,
     {3, dmlops_slice1_lists},
@@ -10029,6 +10137,7 @@ static const char* const dmlops_depth_to_space1_bounds[] = {"IS_DEPTH_COLUMN_ROW
 static const dmlops_plan_DefinitionShader dmlops_depth_to_space1_shader = {
     {0, NULL},
     {1, dmlops_depth_to_space1_passes},
+    1,
     0,
     1,
     {0, NULL},
@@ -10120,6 +10229,7 @@ static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
+    1,
     0,
     1,
     {3, dmlops_resample1_lists},
@@ -10166,6 +10276,7 @@ static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
+    21,
     10,
     15,
     {0, NULL},
@@ -10229,6 +10340,7 @@ static const char* const dmlops_quantized_linear_matrix_multiply_bounds[] = {"RO
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
+    347,
     164,
     255,
     {0, NULL},
@@ -10307,6 +10419,7 @@ static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
+    21,
     10,
     15,
     {8, dmlops_convolution_integer_lists},
@@ -10399,6 +10512,7 @@ static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS",
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
+    731,
     356,
     511,
     {8, dmlops_quantized_linear_convolution_lists},
@@ -10596,6 +10710,7 @@ static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS", "INCLUD
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
+    1,
     0,
     1,
     {5, dmlops_average_pooling_grad_lists},
@@ -10649,6 +10764,7 @@ static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
+    1,
     0,
     3,
     {6, dmlops_max_pooling_grad_lists},
@@ -10722,6 +10838,7 @@ static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
+    1,
     0,
     3,
     {3, dmlops_resample_grad_lists},
@@ -10771,6 +10888,7 @@ static const int64_t dmlops_slice_grad_divisors[] = {5};
 static const dmlops_plan_DefinitionShader dmlops_slice_grad_shader = {
     {0, NULL},
     {1, dmlops_slice_grad_passes},
+    1,
     0,
     1,
     {3, dmlops_slice_grad_lists},
@@ -10815,6 +10933,7 @@ static const uint8_t dmlops_slice_grad_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {0, NULL},
+    17,
     0,
     0,
     {0, NULL},
@@ -10859,6 +10978,7 @@ static const char* const dmlops_argmin_bounds[] = {"IS_INCREASING"};
 static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
     {0, NULL},
     {0, NULL},
+    3,
     0,
     0,
     {0, NULL},
@@ -10919,6 +11039,7 @@ static const char* const dmlops_roi_align_bounds[] = {"CORNERS", "IS_AVERAGE", "
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
+    5,
     0,
     15,
     {0, NULL},
@@ -11047,6 +11168,7 @@ static const char* const dmlops_local_response_normalization_grad_bounds[] = {"C
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
     {2, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
+    1,
     0,
     3,
     {3, dmlops_local_response_normalization_grad_lists},
@@ -11117,6 +11239,7 @@ static const uint8_t dmlops_cumulative_product_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     0,
     0,
     {0, NULL},
@@ -11158,6 +11281,7 @@ static const uint8_t dmlops_batch_normalization_grad_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_add_shader = {
     {0, NULL},
     {0, NULL},
+    347,
     164,
     0,
     {0, NULL},
@@ -11196,6 +11320,7 @@ static const uint8_t dmlops_element_wise_quantized_linear_add_inputs[] = {
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
     {0, NULL},
     {0, NULL},
+    7,
     0,
     0,
     {0, NULL},
@@ -11234,6 +11359,7 @@ static const char* const dmlops_roi_align1_bounds[] = {"CORNERS", "IS_AVERAGE", 
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
+    5,
     0,
     15,
     {0, NULL},
@@ -11299,6 +11425,7 @@ static const char* const dmlops_roi_align_grad_bounds[] = {"CORNERS", "IS_LINEAR
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
+    10,
     49,
     31,
     {3, dmlops_roi_align_grad_lists},
@@ -11396,6 +11523,7 @@ static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     8,
     0,
     {0, NULL},
@@ -11603,6 +11731,7 @@ static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
+    1,
     0,
     1,
     {3, dmlops_resample2_lists},
@@ -11655,6 +11784,7 @@ static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_kept},
     {2, dmlops_resample_grad1_passes},
+    1,
     0,
     3,
     {3, dmlops_resample_grad1_lists},
@@ -11705,6 +11835,7 @@ static const char* const dmlops_diagonal_matrix1_bounds[] = {"INVERTED", "IS_DIA
 static const dmlops_plan_DefinitionShader dmlops_diagonal_matrix1_shader = {
     {0, NULL},
     {1, dmlops_diagonal_matrix1_passes},
+    2,
     1,
     1,
     {0, NULL},
@@ -11750,6 +11881,7 @@ static const dmlops_plan_View dmlops_multihead_attention_views[] = {{0, 0, 64, 3
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
+    2176,
     14335,
     2047,
     {5, dmlops_multihead_attention_lists},
@@ -11890,6 +12022,7 @@ static const char* const dmlops_lp_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling1_passes},
+    1,
     0,
     1,
     {5, dmlops_lp_pooling1_lists},
@@ -11947,6 +12080,7 @@ static const char* const dmlops_average_pooling1_bounds[] = {"DIMS", "INCLUDE_PA
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, dmlops_average_pooling1_passes},
+    1,
     0,
     1,
     {6, dmlops_average_pooling1_lists},
@@ -12033,6 +12167,7 @@ static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DI
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_passes},
+    43,
     20,
     31,
     {6, dmlops_quantized_linear_average_pooling_lists},
@@ -12107,6 +12242,7 @@ static const char* const dmlops_matrix_multiply_integer_to_float_bounds[] = {"RO
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
+    11,
     100,
     127,
     {0, NULL},
@@ -12178,6 +12314,7 @@ static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
     {0, NULL},
     {0, NULL},
+    1,
     6,
     0,
     {0, NULL},
@@ -12231,6 +12368,7 @@ static const dmlops_plan_View dmlops_multihead_attention1_views[] = {{0, 0, 64, 
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
+    6272,
     28671,
     28671,
     {5, dmlops_multihead_attention1_lists},
@@ -12380,6 +12518,7 @@ static const char* const dmlops_quantize_bounds[] = {"IS_SCALE_ZERO_POINT"};
 static const dmlops_plan_DefinitionShader dmlops_quantize_shader = {
     {0, NULL},
     {1, dmlops_quantize_passes},
+    15,
     6,
     7,
     {1, dmlops_quantize_lists},
@@ -12442,6 +12581,7 @@ static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},
+    1,
     0,
     1,
     {3, dmlops_resample3_lists},
@@ -12496,6 +12636,7 @@ static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSI
 static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {1, dmlops_fold_passes},
+    1,
     0,
     1,
     {6, dmlops_fold_lists},
@@ -12558,6 +12699,7 @@ static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LE
 static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
+    1,
     0,
     1,
     {6, dmlops_unfold_lists},
@@ -12643,11 +12785,11 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_element_wise_log_tensors, dmlops_element_wise_log_inputs, 0, 2, -1, -1, -1},
     {"element_wise_logical_and.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_and_members,
      dmlops_element_wise_logical_and_tensors, dmlops_element_wise_logical_and_inputs, 0, 3, -1, -1, -1},
-    {"element_wise_logical_equals.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_equals_members,
+    {"element_wise_logical_equals.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_equals_shader, dmlops_element_wise_logical_equals_members,
      dmlops_element_wise_logical_equals_tensors, dmlops_element_wise_logical_equals_inputs, 0, 3, -1, -1, -1},
-    {"element_wise_logical_greater_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_greater_than_members,
+    {"element_wise_logical_greater_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_equals_shader, dmlops_element_wise_logical_greater_than_members,
      dmlops_element_wise_logical_greater_than_tensors, dmlops_element_wise_logical_greater_than_inputs, 0, 3, -1, -1, -1},
-    {"element_wise_logical_less_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_less_than_members,
+    {"element_wise_logical_less_than.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_equals_shader, dmlops_element_wise_logical_less_than_members,
      dmlops_element_wise_logical_less_than_tensors, dmlops_element_wise_logical_less_than_inputs, 0, 3, -1, -1, -1},
     {"element_wise_logical_not.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_logical_not_members,
      dmlops_element_wise_logical_not_tensors, dmlops_element_wise_logical_not_inputs, 0, 2, -1, -1, -1},
@@ -12681,7 +12823,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_element_wise_threshold_tensors, dmlops_element_wise_threshold_inputs, 0, 2, -1, -1, -1},
     {"element_wise_quantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_quantize_linear_shader, dmlops_element_wise_quantize_linear_members,
      dmlops_element_wise_quantize_linear_tensors, dmlops_element_wise_quantize_linear_inputs, 0, 4, -1, -1, -1},
-    {"element_wise_dequantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_quantize_linear_shader, dmlops_element_wise_dequantize_linear_members,
+    {"element_wise_dequantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_dequantize_linear_shader, dmlops_element_wise_dequantize_linear_members,
      dmlops_element_wise_dequantize_linear_tensors, dmlops_element_wise_dequantize_linear_inputs, 0, 4, -1, -1, -1},
     {"activation_elu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_elu_members,
      dmlops_activation_elu_tensors, dmlops_activation_elu_inputs, 0, 2, -1, -1, -1},
@@ -12735,7 +12877,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_roi_pooling_tensors, dmlops_roi_pooling_inputs, 0, 3, -1, -1, -1},
     {"slice.hlsl", dmlops_plan_with_Definition, &dmlops_slice_shader, dmlops_slice_members,
      dmlops_slice_tensors, dmlops_slice_inputs, 0, 2, -1, -1, -1},
-    {"cast.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_cast_members,
+    {"cast.hlsl", dmlops_plan_with_Definition, &dmlops_cast_shader, dmlops_cast_members,
      dmlops_cast_tensors, dmlops_cast_inputs, 0, 2, -1, -1, -1},
     {"split.hlsl", dmlops_plan_with_Definition, &dmlops_split_shader, dmlops_split_members,
      dmlops_split_tensors, dmlops_split_inputs, 0, 2, 2, -1, -1},
@@ -12773,7 +12915,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_gru_tensors, dmlops_gru_inputs, 25, 8, -1, -1, -1},
     {"element_wise_sign.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_sign_members,
      dmlops_element_wise_sign_tensors, dmlops_element_wise_sign_inputs, 0, 2, -1, -1, -1},
-    {"element_wise_is_nan.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_is_nan_members,
+    {"element_wise_is_nan.hlsl", dmlops_plan_with_Definition, &dmlops_cast_shader, dmlops_element_wise_is_nan_members,
      dmlops_element_wise_is_nan_tensors, dmlops_element_wise_is_nan_inputs, 0, 2, -1, -1, -1},
     {"element_wise_erf.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_identity_shader, dmlops_element_wise_erf_members,
      dmlops_element_wise_erf_tensors, dmlops_element_wise_erf_inputs, 0, 2, -1, -1, -1},
@@ -12863,11 +13005,11 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_element_wise_bit_xor_tensors, dmlops_element_wise_bit_xor_inputs, 0, 3, -1, -1, -1},
     {"element_wise_bit_not.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_bit_not_members,
      dmlops_element_wise_bit_not_tensors, dmlops_element_wise_bit_not_inputs, 0, 2, -1, -1, -1},
-    {"element_wise_bit_count.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_element_wise_bit_count_members,
+    {"element_wise_bit_count.hlsl", dmlops_plan_with_Definition, &dmlops_cast_shader, dmlops_element_wise_bit_count_members,
      dmlops_element_wise_bit_count_tensors, dmlops_element_wise_bit_count_inputs, 0, 2, -1, -1, -1},
-    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_greater_than_or_equal_members,
+    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_equals_shader, dmlops_element_wise_logical_greater_than_or_equal_members,
      dmlops_element_wise_logical_greater_than_or_equal_tensors, dmlops_element_wise_logical_greater_than_or_equal_inputs, 0, 3, -1, -1, -1},
-    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_add_shader, dmlops_element_wise_logical_less_than_or_equal_members,
+    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_equals_shader, dmlops_element_wise_logical_less_than_or_equal_members,
      dmlops_element_wise_logical_less_than_or_equal_tensors, dmlops_element_wise_logical_less_than_or_equal_inputs, 0, 3, -1, -1, -1},
     {"activation_celu.hlsl", dmlops_plan_with_Definition, &dmlops_element_wise_logical_not_shader, dmlops_activation_celu_members,
      dmlops_activation_celu_tensors, dmlops_activation_celu_inputs, 0, 2, -1, -1, -1},

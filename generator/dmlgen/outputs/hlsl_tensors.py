@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_names import camel, macro, plain
@@ -20,7 +20,8 @@ class ShaderTensor:
     `local` is the variable for an element, `types` are the data types it may have, `bits` their sizes,
     `values` the HLSL types in which its elements are computed. `is_optional`: it may be absent. `known` are
     these types in HLSL, or unsigned ones where its elements are moved as raw bits. `facts`: those of them
-    that the text has named so far, by macros.
+    that the text has named so far, by macros. These start with `typed_by`: its own `macro`, or that of a
+    tensor that is always there and always has the same data type.
     """
 
     member: str
@@ -34,6 +35,7 @@ class ShaderTensor:
     values: frozenset[str]
     is_optional: bool
     known: tuple[HlslType, ...]
+    typed_by: str
     facts: set[str] = field(default_factory=set, compare=False)
 
     def fact(self, name: str) -> str:
@@ -43,7 +45,12 @@ class ShaderTensor:
         if len(found) == 1:
             return str(*found)
         self.facts.add(name)
-        return f"{self.macro}_{name.upper()}"
+        return f"{self.typed_by}_{name.upper()}"
+
+    @property
+    def has_own_type(self) -> bool:
+        """Whether plans name its data type."""
+        return self.typed_by == self.macro
 
     @property
     def stored(self) -> str:
@@ -125,6 +132,7 @@ def tensor_of(
         values=frozenset(hlsl_type(entry).value for entry in entries),
         is_optional=described.optional or member != node.name,  # by number, an array may have fewer
         known=tuple(known[one] for one in ([f"UINT{n}" for n in moved] if member in moves else types)),
+        typed_by=macro(short),
     )
 
 
@@ -135,6 +143,20 @@ def _types(operator: Operator, tensor: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*widest, *(name for row in rows for name in row.types))))
 
 
+def with_shared_types(
+    tensors: Mapping[str, ShaderTensor], classes: Mapping[str, str]
+) -> dict[str, ShaderTensor]:
+    """Tensors of a shader, by name, with the macros of one data type where rules demand the same: `classes`
+    has a representative of those for each."""
+
+    def shared(tensor: ShaderTensor) -> ShaderTensor:
+        first = tensors.get(classes.get(tensor.member, ""), tensor)
+        is_same = not first.is_optional and first.known == tensor.known
+        return replace(tensor, typed_by=first.macro, facts=first.facts) if is_same else tensor
+
+    return {name: shared(tensor) for name, tensor in tensors.items()}
+
+
 def only_halves(tensors: Sequence[ShaderTensor]) -> Sequence[ShaderTensor]:
     """These tensors, if all of them may be float16."""
     return tensors if all("FLOAT16" in one.types for one in tensors) else ()
@@ -142,13 +164,15 @@ def only_halves(tensors: Sequence[ShaderTensor]) -> Sequence[ShaderTensor]:
 
 def in_float16(tensors: Iterable[ShaderTensor]) -> str:
     """The condition under which these are float16, so that functions need only be as exact."""
-    return " && ".join(f"{tensor.fact('significand')} == 11" for tensor in tensors)
+    found = (tensor.fact("significand") for tensor in tensors)
+    return " && ".join(f"{one} == 11" for one in dict.fromkeys(found))
 
 
 def in_double(outputs: Iterable[ShaderTensor]) -> str:
     """The condition under which floats are computed in double precision: an output is FLOAT64. "" if none may
     be."""
-    return " || ".join(f"{one.fact('significand')} == 53" for one in outputs if "double" in one.values)
+    doubles = (one.fact("significand") for one in outputs if "double" in one.values)
+    return " || ".join(f"{one} == 53" for one in dict.fromkeys(doubles))
 
 
 def value_types(tensors: Iterable[ShaderTensor]) -> set[str]:

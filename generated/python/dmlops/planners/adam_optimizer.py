@@ -12,6 +12,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
+    typed=17,
     rows=RowsPass(0, 5, 31, 16, 224, 0, 0, 1, 0),
 )
 

@@ -14,6 +14,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, Row
 AXIS_DIRECTION_INCREASING = enums.AxisDirection.INCREASING
 
 SHADER = DefinitionShader(
+    typed=3,
     bounds=["IS_INCREASING"],
     rows=RowsPass(0, 0, 1, 0, 0, 2, 2, 2, 3),
 )

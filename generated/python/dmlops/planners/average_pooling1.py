@@ -13,6 +13,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, Sli
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    typed=1,
     sized=1,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"],
     boxes=16,

@@ -14,6 +14,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermedi
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_SHARE", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
+    typed=1,
     sized=1,
     lists=["BOX_ENDS", "STRIDES", "WINDOW_SIZE", "START_PADDING", "RESULTS"],
     divisors=[4],

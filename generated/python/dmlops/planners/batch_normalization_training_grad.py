@@ -13,6 +13,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
+    typed=1,
     rows=RowsPass(0, 0, 31, 0, 32, 192, 2, 1, 0),
 )
 

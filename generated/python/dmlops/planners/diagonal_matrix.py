@@ -16,6 +16,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 0, 0, 1, 0, False, -1, -1)],
+    typed=1,
     writes_vectors=True,
 )
 

@@ -16,6 +16,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    typed=2,
     optional=1,
     sized=1,
     bounds=["INVERTED", "IS_DIAGONAL_FILL_BEGIN"],

@@ -12,6 +12,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
+    typed=1,
     map=MapPass(2, 0, False, False),
 )
 

@@ -11,6 +11,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
+    typed=3,
     map=MapPass(3, 0, False, False),
 )
 

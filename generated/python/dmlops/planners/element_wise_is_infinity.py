@@ -15,6 +15,7 @@ IS_INFINITY_MODE_NEGATIVE = enums.IsInfinityMode.NEGATIVE
 IS_INFINITY_MODE_POSITIVE = enums.IsInfinityMode.POSITIVE
 
 SHADER = DefinitionShader(
+    typed=3,
     bounds=["IS_POSITIVE", "IS_NEGATIVE"],
     map=MapPass(1, 0, False, False),
 )

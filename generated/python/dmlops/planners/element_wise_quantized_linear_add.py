@@ -11,6 +11,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
+    typed=347,
     optional=164,
     map=MapPass(8, 246, False, False),
 )

@@ -15,6 +15,7 @@ ROUNDING_MODE_HALVES_TO_NEAREST_EVEN = enums.RoundingMode.HALVES_TO_NEAREST_EVEN
 ROUNDING_MODE_TOWARD_ZERO = enums.RoundingMode.TOWARD_ZERO
 
 SHADER = DefinitionShader(
+    typed=1,
     bounds=["IS_HALVES_TO_NEAREST_EVEN", "IS_TOWARD_ZERO"],
     map=MapPass(1, 0, False, False),
 )

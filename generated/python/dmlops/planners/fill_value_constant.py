@@ -16,6 +16,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 
 SHADER = DefinitionShader(
+    typed=1,
     map=MapPass(0, 0, False, False),
 )
 

@@ -13,6 +13,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 from ..gpu.plans.operands import Movement
 
 SHADER = DefinitionShader(
+    typed=3,
     map=MapPass(2, 0, True, False),
 )
 

@@ -19,6 +19,7 @@ MATRIX_TRANSFORM_NONE = enums.MatrixTransform.NONE
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_PRODUCT", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 3, 0, 8, 1, False, -1, -1)],
+    typed=1,
     optional=4,
     sized=7,
     bounds=["IS_NONE", "IS_NONE2"],

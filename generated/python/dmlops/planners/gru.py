@@ -24,6 +24,7 @@ SHADER = DefinitionShader(
         Pass(2, True, 1, 6, 0, 9, True, -1, -1), Pass(3, True, 3, 8, 0, 15, True, -1, -1),
         Pass(4, False, 6, 0, 64, 8, False, -1, -1), Pass(5, False, 7, 0, 128, 8, False, -1, -1),
     ],
+    typed=33,
     optional=248,
     sized=63,
     lists=["NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2"],

@@ -14,6 +14,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, MapPass
 from ..gpu.plans.operands import NONE
 
 SHADER = DefinitionShader(
+    typed=2,
     map=MapPass(0, 0, False, True),
 )
 

@@ -13,6 +13,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    typed=1,
     sized=1,
     lists=["BEFORE", "SPAN"],
     boxes=2,

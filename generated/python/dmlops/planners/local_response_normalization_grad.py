@@ -14,6 +14,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermedi
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_BASE", True, False), Intermediate("KEPT_SHARES", True, False)],
     passes=[Pass(0, True, 0, 3, 0, 1, False, -1, -1), Pass(1, False, 2, 0, 4, 3, False, -1, -1)],
+    typed=1,
     sized=3,
     lists=["BEFORE", "SPAN", "AFTER"],
     boxes=2,

@@ -25,6 +25,7 @@ SHADER = DefinitionShader(
         Pass(2, False, 8, 0, 256, 4, False, -1, -1), Pass(3, False, 9, 0, 512, 4, False, -1, -1),
         Pass(4, False, 10, 0, 1024, 2, False, -1, -1),
     ],
+    typed=65,
     optional=2040,
     sized=255,
     lists=["NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "SEQUENCE_LENGTH2"],

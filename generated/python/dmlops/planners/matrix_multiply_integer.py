@@ -14,6 +14,7 @@ from ..gpu.plans.gemm_view import Factors
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 4, 0, 16, 0, False, -1, -1)],
+    typed=21,
     optional=10,
     sized=15,
     contraction=ContractionPass(1, 0, 2, 4, 26, 0, 0),

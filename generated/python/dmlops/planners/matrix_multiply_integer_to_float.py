@@ -14,6 +14,7 @@ from ..gpu.plans.gemm_view import Factors
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 7, 0, 128, 0, False, -1, -1)],
+    typed=11,
     optional=100,
     sized=127,
     bounds=["ROW_AXIS", "COLUMN_AXIS", "R"],

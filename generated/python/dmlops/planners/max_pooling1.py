@@ -12,6 +12,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, Sli
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1), Pass(1, False, 2, 0, 4, 0, False, -1, -1)],
+    typed=5,
     optional=4,
     sized=1,
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],

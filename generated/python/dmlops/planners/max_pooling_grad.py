@@ -13,6 +13,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermedi
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_WINNER", False, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 2, 0, 4, 1, False, -1, -1)],
+    typed=1,
     sized=3,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"],
     boxes=16,

@@ -13,6 +13,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermedi
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_LAST", False, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, 0, -1), Pass(1, False, 2, 0, 4, 1, False, -1, -1)],
+    typed=3,
     sized=3,
     divisors=[0],
     writes_vectors=True,

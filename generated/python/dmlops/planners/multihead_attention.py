@@ -32,6 +32,7 @@ SHADER = DefinitionShader(
         Pass(4, False, 11, 0, 2048, 8, False, -1, -1), Pass(5, False, 12, 0, 4096, 2, False, -1, -1),
         Pass(6, False, 13, 0, 8192, 4, False, -1, -1),
     ],
+    typed=2176,
     optional=14335,
     sized=2047,
     lists=["HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEADS4"],

@@ -32,6 +32,7 @@ SHADER = DefinitionShader(
         Pass(4, False, 12, 0, 4096, 8, False, -1, -1), Pass(5, False, 13, 0, 8192, 2, False, -1, -1),
         Pass(6, False, 14, 0, 16384, 4, False, -1, -1),
     ],
+    typed=6272,
     optional=28671,
     sized=28671,
     lists=["HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEADS4"],

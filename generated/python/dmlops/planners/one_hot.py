@@ -13,6 +13,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 2, 0, 4, 0, False, -1, -1)],
+    typed=3,
     sized=3,
     writes_vectors=True,
 )

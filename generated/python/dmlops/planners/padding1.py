@@ -22,6 +22,7 @@ PADDING_MODE_WRAP = enums.PaddingMode.WRAP
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    typed=1,
     sized=1,
     lists=["START_PADDING", "PERIOD", "TURN"],
     divisors=[0, 4],

@@ -16,6 +16,7 @@ QUANTIZATION_TYPE_SCALE_ZERO_POINT = enums.QuantizationType.SCALE_ZERO_POINT
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 3, 0, 8, 0, False, -1, -1)],
+    typed=15,
     optional=6,
     sized=7,
     lists=["BLOCKS"],

@@ -14,6 +14,7 @@ from ..gpu.plans.definition_types import Definition, DefinitionShader, Pass, Sli
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 5, 0, 32, 0, False, -1, -1)],
+    typed=43,
     optional=20,
     sized=31,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "BOX_ENDS"],

@@ -22,6 +22,7 @@ from ..gpu.plans.gemm_view import Factors
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 9, 0, 512, 0, False, -1, -1)],
+    typed=731,
     optional=356,
     sized=511,
     lists=[

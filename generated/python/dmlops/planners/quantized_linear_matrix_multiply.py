@@ -14,6 +14,7 @@ from ..gpu.plans.gemm_view import Factors
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 8, 0, 256, 0, False, -1, -1)],
+    typed=347,
     optional=164,
     sized=255,
     bounds=["ROW_AXIS", "ROW_AXIS2", "R", "ROW_AXIS3", "COLUMN_AXIS"],

@@ -25,6 +25,7 @@ REDUCE_FUNCTION_MULTIPLY = enums.ReduceFunction.MULTIPLY
 REDUCE_FUNCTION_SUM = enums.ReduceFunction.SUM
 
 SHADER = DefinitionShader(
+    typed=3,
     bounds=[
         "FUNCTION", "IS_ARGMAX", "FUNCTION2", "IS_AVERAGE", "IS_L2", "IS_LOG_SUM", "IS_L1", "IS_MAX",
         "IS_MIN", "IS_MULTIPLY", "IS_SUM",

@@ -25,6 +25,7 @@ INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_COORDINATE", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
+    typed=1,
     sized=3,
     lists=["SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"],
     bounds=["DIMS", "IS_LINEAR", "IS_DECREASING"],

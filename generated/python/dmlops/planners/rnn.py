@@ -20,6 +20,7 @@ SHADER = DefinitionShader(
         Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, True, 1, 2, 0, 3, True, -1, -1),
         Pass(2, False, 6, 0, 64, 2, False, -1, -1), Pass(3, False, 7, 0, 128, 2, False, -1, -1),
     ],
+    typed=33,
     optional=248,
     sized=63,
     lists=["NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2"],

@@ -22,6 +22,7 @@ SHADER = DefinitionShader(
         Intermediate("KEPT_SAMPLES", False, False), Intermediate("KEPT_PACES", True, False),
     ],
     passes=[Pass(0, True, 0, 15, 0, 7, False, -1, -1), Pass(1, False, 3, 0, 8, 13, False, -1, 1)],
+    typed=5,
     sized=15,
     bounds=["CORNERS", "IS_AVERAGE", "IS_LINEAR", "ALIGN_REGIONS_TO_CORNERS"],
 )

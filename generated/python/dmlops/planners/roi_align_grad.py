@@ -30,6 +30,7 @@ SHADER = DefinitionShader(
         Pass(2, True, 5, 32, 0, 13, False, -1, -1), Pass(3, True, 6, 64, 0, 13, False, -1, -1),
         Pass(4, False, 4, 0, 16, 125, False, -1, -1), Pass(5, False, 5, 0, 32, 77, False, -1, -1),
     ],
+    typed=10,
     optional=49,
     sized=31,
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3", "ROI_COUNT2"],

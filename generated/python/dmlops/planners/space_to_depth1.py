@@ -16,6 +16,7 @@ DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    typed=1,
     sized=1,
     bounds=["IS_DEPTH_COLUMN_ROW"],
     writes_vectors=True,

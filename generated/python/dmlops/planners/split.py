@@ -15,6 +15,7 @@ from ..gpu.plans.operands import NONE
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
+    typed=1,
     sized=1,
     writes_vectors=True,
 )

@@ -23,6 +23,7 @@ INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_COORDINATE", True, False)],
     passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1)],
+    typed=1,
     sized=1,
     bounds=["DIMS", "IS_LINEAR"],
     separable=[SeparablePass(2, 0, 1, True), SeparablePass(3, 0, 1, False)],

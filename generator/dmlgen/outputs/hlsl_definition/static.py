@@ -27,6 +27,7 @@ def static_of(shader: HlslDefinition, plans: Plans) -> Static:
             for one in shader.kept
         ],
         "passes": list(_passes(shader)),
+        "typed": [one.member for one in shader.tensors if one.has_own_type],
         "optional": [one.member for one in shader.tensors if one.is_optional],
         "sized": [one.member for one in shader.sized],
         "lists": [one.macro for one in known_lists],

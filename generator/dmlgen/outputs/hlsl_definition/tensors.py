@@ -14,7 +14,7 @@ from dmlgen.outputs.hlsl_constants import Constants
 from dmlgen.outputs.hlsl_definition.constants import is_constant
 from dmlgen.outputs.hlsl_definition.functions import VECTOR, FunctionPrinter
 from dmlgen.outputs.hlsl_names import HELPERS, WORDS, local, macro
-from dmlgen.outputs.hlsl_tensors import tensor_of
+from dmlgen.outputs.hlsl_tensors import tensor_of, with_shared_types
 from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions, Registry, Stage
 
 
@@ -54,9 +54,8 @@ class TensorPrinter(FunctionPrinter):
         defines = operator.defines
         assert defines is not None
         self.moves = moves
-        self.tensors = {
-            name: tensor_of(registry, operator, name, moves, in_runs) for name in _buffers(operator, defines)
-        }
+        own = {one: tensor_of(registry, operator, one, moves, in_runs) for one in _buffers(operator, defines)}
+        self.tensors = with_shared_types(own, defines.classes)
         inputs = {member.name for member in operator.inputs}
         self.inputs = tuple(one for one in self.tensors.values() if one.node.name in inputs)
         self.outputs = tuple(self.tensors[name] for name in defines.outputs)

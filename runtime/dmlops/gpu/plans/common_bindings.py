@@ -45,14 +45,14 @@ def dimension_of_rows(sizes: Sizes) -> int:
 
 
 def define_tensors(out: Planning, tensors: Tensors, shader: DefinitionShader) -> Lists:
-    """Defines the types of all tensors that are present and binds their resources; returns the sizes and
+    """Defines the types of tensors that are present and binds their resources; returns the sizes and
     strides that are constants, as words."""
     lists: Lists = []
     for place, tensor in enumerate(tensors):
-        if tensor.is_present:
+        if tensor.is_present and shader.typed >> place & 1 == 1:
             define_tensor(out, tensor)
-            if tensor.is_held:
-                out.read_write(tensor.buffer)
+        if tensor.is_present and tensor.is_held:
+            out.read_write(tensor.buffer)
         if shader.sized >> place & 1 == 1:
             lists.extend(padded(tensor.sizes))
         if len(shader.passes) > 0:

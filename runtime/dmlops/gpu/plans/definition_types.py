@@ -161,14 +161,15 @@ class DefinitionShader(NamedTuple):
     """The constants of a shader, the same for all descriptions: intermediate tensors, passes, the macros of
     further lists, of numbers that bound loops or select code, and faster passes to outputs and intermediate
     tensors. The first of `passes` are those of `sums`. Of `views` with a role, the first one counts whose
-    tensor is present. `optional` has a bit for each tensor that may be
-    absent, `sized` for each whose sizes are constants, `boxes` for each list of sizes of a box that is
-    visited row by row. `divisors` are the lists that come with reciprocals, by number among all lists; those
-    of tensors come first. `writes_vectors`: all passes follow the definition, where a thread may compute
-    several elements."""
+    tensor is present. `typed` has a bit for each tensor whose data type is a macro: others have the type of
+    one of these. `optional` has a bit for each tensor that may be absent, `sized` for each whose sizes are
+    constants, `boxes` for each list of sizes of a box that is visited row by row. `divisors` are the lists
+    that come with reciprocals, by number among all lists; those of tensors come first. `writes_vectors`: all
+    passes follow the definition, where a thread may compute several elements."""
 
     kept: Sequence[Intermediate] = ()
     passes: Sequence[Pass] = ()
+    typed: int = 0
     optional: int = 0
     sized: int = 0
     lists: Sequence[str] = ()
