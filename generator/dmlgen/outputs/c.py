@@ -105,7 +105,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             tensor_code.lists,
             dispatch.lists,
             *(one.lists for one in operators),
-            *(one.lists for one in pairs),
+            *(one.lists for one in pairs.values()),
         ),
         flags=[enum.name for enum in registry.enums.values() if enum.flags],
         tensor_fields=[member.name for member in registry.structs[TENSOR].members],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -41,32 +41,17 @@ class ShaderView:
 
 @dataclass(frozen=True)
 class OperatorPart:
-    """The parts for one operator.
-
-    These are its shader, the lists that names denote, and fused activations that run in their own shaders.
-    """
+    """The parts for one operator: its shader, and the lists that names denote."""
 
     shader: ShaderView
     lists: int
-    left: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ReasonView:
-    """A reason why there is no plan: its name, number, meaning, and the format and arguments of its text."""
-
-    name: str
-    value: int
-    meaning: str
-    format: str
-    arguments: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PlannersView:
     """The planners in C."""
 
-    reasons: tuple[ReasonView, ...]
+    reasons: Enumeration
     capabilities: Enumeration
     types: Sequence[Record | ListOf]
     layouts: Sequence[Record]  # of constants
@@ -75,6 +60,11 @@ class PlannersView:
     c_type = staticmethod(c_type)
     c_name = staticmethod(c_name)
 
+    def reason(self, name: str) -> str:
+        """The meaning of a reason."""
+        names = {"operator": "the operator", "member": "a tensor", "activation": "an activation"}
+        return self.reasons.texts[name].format(**names, number="n")
+
 
 @dataclass(frozen=True)
 class DispatchView:
@@ -82,8 +72,6 @@ class DispatchView:
 
     static: Record  # of the constants of definitions' shaders
     shaders: Mapping[str, ShaderView]
-    activations: tuple[Operator, ...]  # those with parameters that can be fused
-    apart: tuple[Operator, ...]  # activations that may run in their own shader
     single_type: int
     double_type: int
     native_types: int  # bit mask of those that HLSL has
@@ -108,13 +96,10 @@ class DispatchView:
 def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPart]) -> DispatchView:
     """The view, from the parts of all operators."""
     shaders = {name: part.shader for name, part in parts.items()}
-    left = {name for part in parts.values() for name in part.left}
     _check_capacities(registry, plans, shaders)
     return DispatchView(
         static=plans.record("DefinitionShader"),
         shaders=shaders,
-        activations=_activations(registry),
-        apart=tuple(operator for operator in registry.operators if operator.name in left),
         single_type=registry.data_type["FLOAT32"].value,
         double_type=registry.data_type["FLOAT64"].value,
         native_types=sum(1 << one.value for one in registry.data_types if hlsl_type(one).is_native),
@@ -126,35 +111,13 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
 def planners(plans: Plans) -> PlannersView:
     """The planners, translated."""
     return PlannersView(
-        reasons=tuple(_reasons(plans)),
+        reasons=plans.reasons,
         capabilities=plans.capabilities,
         types=types(plans),
         layouts=layouts(plans),
         heads=tuple(broken(head(function) + ";").decode() for function in plans.functions),
         functions=tuple(broken(definition(plans, function)).decode() for function in plans.functions),
     )
-
-
-def _reasons(plans: Plans) -> Iterator[ReasonView]:
-    conversions = {"operator": "%s", "member": "%s", "activation": "%s", "number": "%lld"}
-    arguments = {
-        "operator": "operator_name",
-        "member": "member",
-        "activation": "dmlops_name(dmlops_names_OPERATOR_TYPE, work->number)",
-        "number": "(long long)work->number",
-    }
-    for name, value in plans.reasons.names.items():
-        if name == "DEVICE":  # no plan depends on it
-            continue
-        format_, given = "", []
-        for part in plans.reasons.texts[name].replace("%", "%%").split("{"):
-            field, brace, rest = part.partition("}")
-            format_ += conversions[field] + rest if brace else part
-            given += [arguments[field]] if brace else []
-        meaning = plans.reasons.texts[name].format(
-            operator="the operator", member="a tensor", activation="an activation", number="n"
-        )
-        yield ReasonView(name, value, meaning, format_, tuple(given))
 
 
 def _check_capacities(registry: Registry, plans: Plans, shaders: Mapping[str, ShaderView]) -> None:
@@ -168,22 +131,12 @@ def _check_capacities(registry: Registry, plans: Plans, shaders: Mapping[str, Sh
             raise SpecError([Finding(registry.operator[name].position, "c-output", finding)])
 
 
-def _activations(registry: Registry) -> tuple[Operator, ...]:
-    """The operators that shaders use as fused activations: members other than tensors have the type FLOAT."""
-    names = {other for operator in registry.operators for other in registry.fusable(operator)}
-    return tuple(
-        operator
-        for operator in sorted(map(registry.operator.__getitem__, names), key=lambda operator: operator.value)
-        if operator.attributes and all(member.type == "FLOAT" for member in operator.attributes)
-    )
-
-
 def operator_part(registry: Registry, operator: Operator, plans: Plans) -> OperatorPart:
     """The parts for one operator."""
     inputs = planner_inputs(registry, operator, plans)
     code = InputCode(registry, operator, plans.record(inputs.record), inputs)
     start = code.statements()
-    left = _left(registry, operator, inputs)
+    is_apart = _runs_apart(registry, operator, inputs)
     (output, *_) = operator.outputs
     view = ShaderView(
         record=inputs.record,
@@ -193,18 +146,18 @@ def operator_part(registry: Registry, operator: Operator, plans: Plans) -> Opera
         start=start,
         each=_place(operator, inputs.each) if inputs.each else -1,
         static=inputs.static,
-        fused=_place(operator, inputs.fused) if left else -1,
-        output=_place(operator, output.name) if left else -1,
+        fused=_place(operator, inputs.fused) if is_apart else -1,
+        output=_place(operator, output.name) if is_apart else -1,
     )
-    return OperatorPart(view, code.lists, left)
+    return OperatorPart(view, code.lists)
 
 
-def _left(registry: Registry, operator: Operator, inputs: PlannerInputs) -> tuple[str, ...]:
-    """The activations that can be fused into an operator but run in their own shader."""
+def _runs_apart(registry: Registry, operator: Operator, inputs: PlannerInputs) -> bool:
+    """Whether some activations that can be fused into an operator run in their own shaders."""
     if inputs.static is None or not inputs.fused or operator.member[inputs.fused].count is not None:
-        return ()
+        return False
     taken = inputs.static.get("activations", ())
-    return tuple(name for name in registry.fusable(operator) if registry.operator[name].value not in taken)
+    return any(registry.operator[name].value not in taken for name in registry.fusable(operator))
 
 
 def _place(operator: Operator, member: str) -> int:
