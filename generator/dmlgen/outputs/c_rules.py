@@ -32,29 +32,24 @@ class ProgramView:
 
 
 @dataclass(frozen=True)
-class PhraseView:
-    """The message of a program that finds a violation: the member, and the format."""
-
-    member: str
-    format: str
-
-
-@dataclass(frozen=True)
 class RuleView:
-    """A line of a rule and what checks it; `reads` is the start of the list of what it reads.
+    """A line of a rule: the member, the message and the start of the program; `reads` is the start of the
+    list of what it reads.
 
-    A shared function gets two members, by position; a program gets its start and the number of its phrase.
-    `fused` is true for rules that also apply to a fused activation, `limits` for rules on the count of an
-    array of numbers that can be checked before outputs are known.
+    Without a program, the field that must be the `same` of two members, by position. `fused` is true for
+    rules that also apply to a fused activation, `limits` for rules on the count of an array of numbers that
+    can be checked before outputs are known.
     """
 
     id: str
-    judge: str
-    start: int
     reads: int
-    operands: tuple[int, int]
-    fused: bool
-    limits: bool
+    member: str = ""
+    format: str = ""
+    start: int = 0
+    operands: tuple[int, int] = (0, 0)
+    same: str = ""
+    fused: bool = False
+    limits: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,7 +150,6 @@ class OperatorView:
     rules: tuple[RuleView, ...]  # in the order in which they are checked
     firsts: tuple[int, ...]  # the first rule of each stage, and their number
     programs: tuple[ProgramView, ...]
-    phrases: tuple[PhraseView, ...]
     outputs: tuple[OutputView, ...]
     lists: int  # that names denote
     longest_list: int  # that a rule computes
@@ -280,16 +274,13 @@ class OperatorCode(Code):
 
     def __init__(self, registry: Registry, operator: Operator) -> None:
         super().__init__(registry, operator)
-        self.phrases: dict[PhraseView, int] = {}
         self._reads: dict[tuple[str, ...], int] = {}
 
     def rule(self, rule: Rule, check: Check) -> RuleView:
         """The line that checks a condition."""
-        reads_ = self.reads(rule)
-        view = self.check(rule, check)
-        phrase = self.phrases.setdefault(PhraseView(view.member, view.format), len(self.phrases))
+        reads, view = self.reads(rule), self.check(rule, check)
         fused, limits = rule.concerns_attributes, _limits(self._registry, self.operator, rule)
-        return RuleView(rule.id, "dmlops_by_program", view.start, reads_, (phrase, 0), fused, limits)
+        return RuleView(rule.id, reads, view.member, view.format, view.start, fused=fused, limits=limits)
 
     def reads(self, rule: Rule) -> int:
         """The start of the list of what a rule reads: members by position, each with bits of fields."""
@@ -331,7 +322,6 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
         rules=tuple(chain.from_iterable(stages.values())),
         firsts=tuple(accumulate(map(len, stages.values()), initial=0)),
         programs=tuple(code.programs),
-        phrases=tuple(code.phrases),
         outputs=outputs,
         lists=code.lists,
         longest_list=longest_list(operator.rules),
@@ -463,7 +453,7 @@ def _same_field(code: OperatorCode, rule: Rule, check: Check, places: dict[str, 
     if same is None:
         return None
     members = places[same.tensor], places[same.other]
-    return RuleView(rule.id, f"dmlops_same_{same.field}", 0, code.reads(rule), members, False, False)
+    return RuleView(rule.id, code.reads(rule), operands=members, same=same.field)
 
 
 def _inferring(operator: Operator) -> set[str]:
