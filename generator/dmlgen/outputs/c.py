@@ -22,9 +22,9 @@ from dmlgen.outputs.c_program import (
     SMALL,
     TENSOR,
     WORD,
+    Code,
 )
 from dmlgen.outputs.c_rules import (
-    Code,
     OperatorView,
     Tables,
     longest_list,

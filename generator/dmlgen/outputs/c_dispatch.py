@@ -9,7 +9,7 @@ from typing import Any
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.outputs.c_inputs import InputCode
-from dmlgen.outputs.c_rules import ProgramView
+from dmlgen.outputs.c_program import ProgramView
 from dmlgen.outputs.hlsl_definition.static import Static
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_types import hlsl_type

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dmlgen.outputs.c_program import TENSOR
-from dmlgen.outputs.c_rules import CheckView, Code, ProgramView
+from dmlgen.outputs.c_program import TENSOR, CheckView, Code, ProgramView
 from dmlgen.registry import Registry
 from dmlgen.resolve.stated_rules import RANGE_FIELDS
 

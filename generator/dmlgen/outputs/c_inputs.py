@@ -6,17 +6,16 @@ starts empty, so zeros and empty lists need no statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from dmlgen.expr import ir
 from dmlgen.names import free
-from dmlgen.outputs.c_program import Name, Program
-from dmlgen.outputs.c_rules import Code
+from dmlgen.outputs.c_program import Code, Program
 from dmlgen.outputs.hlsl_names import word
 from dmlgen.outputs.planner_inputs import PlannerInputs, innermost_first, shared
 from dmlgen.plans.model import BOOL, ListOf, Record, Type
-from dmlgen.registry import Member, Operator, Registry
+from dmlgen.registry import Operator, Registry
 
 _STEPS = 5  # nodes of an expression that is worth a name
 _KINDS = {"ints": "LIST", "floats": "FLOATS", "float": "FLOAT"}  # what is appended, by type, if not a number
@@ -27,6 +26,7 @@ class InputCode(Code):
 
     def __init__(self, registry: Registry, operator: Operator, record: Record, inputs: PlannerInputs) -> None:
         super().__init__(registry, operator)
+        self.variables = ("index",)  # of the current tensor, if there is an array of them
         self.record = record
         self.inputs = inputs
         self.shared: dict[ir.Expr, ir.Expr] = {}
@@ -44,34 +44,19 @@ class InputCode(Code):
 
     def statements(self) -> int:
         """The start of the program of statements that fill the record."""
-        program = self._program()
+        program = InputProgram(self)
         program.write()
-        return self._add("", program)
-
-    def _program(self) -> InputProgram:
-        return InputProgram(self._registry, self.operator, self._name, self._fields, self._paths, self)
+        return self.add("", program)
 
 
 class InputProgram(Program):
-    """Writes one of these programs. The first slot has the index of the current tensor, if there is an array
-    of them."""
+    """Writes one of these programs."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        operator: Operator | None,
-        names: Callable[[ir.Definition], Name],
-        fields: Mapping[str, Member],
-        paths: Mapping[str, str],
-        code: InputCode,
-    ) -> None:
-        super().__init__(registry, operator, names, fields, paths)
-        self._code = code
-        self._variables["index"] = self._slot()
+    code: InputCode
 
     def write(self) -> None:
         """The statements, and the end of all."""
-        inputs = self._code.inputs
+        inputs = self.code.inputs
         for field, nodes in inputs.lists.items():
             for node in nodes:
                 if field == "elements":
@@ -93,7 +78,7 @@ class InputProgram(Program):
         """Sets a field to a number, or to a list of numbers."""
         if node == ir.ListOf(()) or (isinstance(node, ir.Number) and node.value == 0):
             return
-        type_ = _at(self._code.record, path)
+        type_ = _at(self.code.record, path)
         kind = "LIST" if isinstance(type_, ListOf) else "FLAG" if type_ == BOOL else "NUMBER"
         self._statement(f"SET_{kind}", path, node)
 
@@ -113,7 +98,7 @@ class InputProgram(Program):
         value = self._named(value)
         self._need([value, *(one for one in operands if not isinstance(one, int))])
         self._op(operation)
-        self._put(f"DMLOPS_FIELD({self._code.record.name}, {path})", 2)
+        self._put(f"DMLOPS_FIELD({self.code.record.name}, {path})", 2)
         for operand in operands:
             if isinstance(operand, int):
                 self._byte(operand)
@@ -134,7 +119,7 @@ class InputProgram(Program):
 
     def _named(self, node: ir.Expr) -> ir.Expr:
         """An expression in which names stand for what it shares with others."""
-        return ir.substitute(node, self._code.shared) if self._code.shared else node
+        return ir.substitute(node, self.code.shared) if self.code.shared else node
 
 
 def _takes_steps(node: ir.Expr) -> bool:

@@ -12,8 +12,9 @@ in.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
@@ -74,37 +75,112 @@ class Name:
     start: int
 
 
-class Program:
-    """Writes one program, for an operator or, if that is None, for any tensor.
+@dataclass(frozen=True)
+class ProgramView:
+    """A program: its description, as a comment, and the lines of its bytes."""
 
-    `names` has the names that it uses, `fields` are those of a tensor, and `paths` the conversions for the
-    paths of tensors in messages, if there is not only one. `lines` are its text, `size` the number of its
-    bytes. A tensor program only checks that tensor; its first slot indicates whether the operator reads it.
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """A line of a rule: the member or field that it reports, its message, the start of its program."""
+
+    rule: Rule
+    member: str
+    format: str
+    start: int
+
+
+class Code:
+    """The programs of an operator, or those for any tensor, concatenated; see `Program`.
+
+    `fields` are those of a tensor, and `paths` the conversions for the paths of tensors in messages, if there
+    is not only one. `variables` have the first slots: a program for a tensor gets whether the operator reads
+    it.
     """
 
     def __init__(
         self,
         registry: Registry,
         operator: Operator | None,
-        names: Callable[[ir.Definition], Name],
-        fields: Mapping[str, Member],
-        paths: Mapping[str, str],
+        fields: Mapping[str, Member] | None = None,
+        paths: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.registry = registry
         self.operator = operator
-        self.names = names
+        self.fields = fields or {member.name: member for member in registry.structs[TENSOR].members}
+        self.paths = paths
+        self.variables: tuple[str, ...] = () if operator else ("is_input",)
+        self.programs: list[ProgramView] = []
+        self.lists = 0  # that names denote
+        self._names: dict[ir.Definition, Name] = {}
+        self._numbered = 0
+        self._end = 0
+
+    def check(self, rule: Rule, check: Check) -> CheckView:
+        """The line of a check."""
+        program = Program(self)
+        format_ = program.check(rule, check)
+        start = self.add(f"{rule.id}: {SOURCE.print(check.condition)}", program)
+        return CheckView(rule, check.member, format_, start)
+
+    def value(self, title: str, value: ir.Expr) -> int:
+        """The start of an expression's program."""
+        program = Program(self)
+        program.value(value)
+        return self.add(f"{title}: {SOURCE.print(value)}", program)
+
+    def data(self, title: str, code: Sequence[str]) -> int:
+        """The start of bytes that are not a program."""
+        return self._append(ProgramView(title, tuple(filled(code))), len(code))
+
+    def name(self, definition: ir.Definition) -> Name:
+        """A name, which is compiled when it is first used."""
+        if definition not in self._names:
+            number = self._numbered
+            self._numbered += 1
+            slot = LOOP_SLOTS + number
+            if definition.type == ir.INTS:
+                slot = self.lists
+                self.lists += 1
+            program = Program(self)
+            program.define(definition, slot)
+            start = self.add(f"{definition.name}: {SOURCE.print(definition.value)}", program)
+            self._names[definition] = Name(number, slot, start)
+        return self._names[definition]
+
+    def add(self, title: str, program: Program) -> int:
+        """The start of a program."""
+        return self._append(ProgramView(title, tuple(program.lines)), program.size)
+
+    def _append(self, view: ProgramView, size: int) -> int:
+        start = self._end
+        self.programs.append(view)
+        self._end += size
+        return start
+
+
+class Program:
+    """Writes one of the programs of a code. `lines` are its text, `size` the number of its bytes."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.registry = code.registry
+        self.operator = code.operator
         self.lines: list[str] = []
         self.size = 0
         self._line: list[str] = []
         self._depth = 0
-        self._position = registry.tensor.rules[0].position if operator is None else operator.position
-        self._owner = "a tensor" if operator is None else operator.name
+        owner = code.operator or code.registry.tensor.rules[0]
+        self._position = owner.position
+        self._owner = "a tensor" if code.operator is None else code.operator.name
         self._variables: dict[str, int] = {}
         self._needed: set[int] = set()
         self._taken = 0  # slots for variables of loops
-        self._fields, self._paths = fields, paths
-        if operator is None:
-            self._variables["is_input"] = self._slot()
+        for name in code.variables:
+            self._variables[name] = self._slot()
 
     def check(self, rule: Rule, check: Check) -> str:
         """Compiles a check; returns the format of its message, in which %v is replaced by the next value.
@@ -144,16 +220,10 @@ class Program:
         (self._list if value.type == ir.INTS else self.integer)(value)
         self._end_line()
 
-    def number(self, node: ir.Expr) -> None:
-        """Compiles an expression that is not an array."""
+    def value(self, node: ir.Expr) -> None:
+        """Compiles an expression: a number, or the entries of an array."""
         self._need([node])
-        self.integer(node)
-        self._end_line()
-
-    def array(self, node: ir.Expr) -> None:
-        """Compiles the entries of an array."""
-        self._need([node])
-        self._list(node)
+        (self._list if node.type == ir.INTS else self.integer)(node)
         self._end_line()
 
     def _when(self, condition: ir.Expr) -> None:
@@ -167,7 +237,7 @@ class Program:
             if isinstance(part, str):
                 format_ += part.replace("%", "%%")
             elif isinstance(part, ir.Tensor):
-                format_ += self._paths.get(part.name, "%p")
+                format_ += self.code.paths.get(part.name, "%p")
             else:
                 format_ += "%v"
                 self._value(part)
@@ -208,7 +278,7 @@ class Program:
     def _need(self, parts: Iterable[ir.Expr]) -> None:
         """Makes sure that the names that expressions use are defined."""
         for definition in (one for part in parts for one in _definitions(part)):
-            name = self.names(definition)
+            name = self.code.name(definition)
             if name.number >= SLOTS - LOOP_SLOTS:
                 raise self._unsupported("so many names")
             if name.number not in self._needed:
@@ -261,7 +331,7 @@ class Program:
             case ir.Local(name=""):
                 self._op("LEVEL")
             case ir.Definition(name=name):
-                self._put(f"DMLOPS_SLOT({self.names(node).slot}) /* {name} */")
+                self._put(f"DMLOPS_SLOT({self.code.name(node).slot}) /* {name} */")
             case ir.Local(name=name) | ir.Member(name=name) if name in self._variables:
                 self._put(f"DMLOPS_SLOT({self._variables[name]}) /* {name} */")
             case ir.Member() | ir.Part() | ir.Field() | ir.Present() | ir.Index():
@@ -301,7 +371,7 @@ class Program:
             case ir.Part(member=owner, name=name):
                 self._part(owner, name)
             case ir.Field(tensor=ir.Tensor(name=""), name=name):
-                self._scalar(self._fields[name])
+                self._scalar(self.code.fields[name])
             case ir.Field(tensor=tensor, name="DimensionCount"):
                 self._op("RANK")
                 self._tensor(tensor)
@@ -311,7 +381,7 @@ class Program:
             case ir.Field(tensor=tensor, name=name):
                 self._op("INSIDE")
                 self._tensor(tensor)
-                self._scalar(self._fields[name], f"DML_{TENSOR}")
+                self._scalar(self.code.fields[name], f"DML_{TENSOR}")
             case ir.Present():
                 self._present(node)
             case ir.Index(sequence=ir.Field(tensor=tensor, name="Sizes"), index=index):
@@ -416,7 +486,7 @@ class Program:
     def _list(self, node: ir.Expr) -> None:
         match node:
             case ir.Definition():
-                self._op("LIST", self.names(node).slot)
+                self._op("LIST", self.code.name(node).slot)
             case ir.Field(tensor=tensor, name=name):
                 self._op(name.upper())
                 self._tensor(tensor)

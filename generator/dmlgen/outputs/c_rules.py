@@ -5,30 +5,20 @@ Rules are programs, members and support are tables, and what an output is inferr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
-from types import MappingProxyType
 
 from dmlgen.diagnostics import fault
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
-from dmlgen.expr.printer import SOURCE
-from dmlgen.outputs.c_program import AS_GIVEN, LOOP_SLOTS, TENSOR, Name, Program, filled
+from dmlgen.outputs.c_program import AS_GIVEN, TENSOR, CheckView, Code, ProgramView
 from dmlgen.outputs.c_types import StructView, c_type, struct_view
 from dmlgen.outputs.same_field import same_field
 from dmlgen.registry import Check, FeatureLevel, Member, Operator, Registry, Rule, Stage
 
 _OPERATOR = "OPERATOR_DESC"
 _AS_GIVEN = ir.Constant("DMLOPS_AS_GIVEN", AS_GIVEN)
-
-
-@dataclass(frozen=True)
-class ProgramView:
-    """A program: its description, as a comment, and the lines of its bytes."""
-
-    title: str
-    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -50,16 +40,6 @@ class RuleView:
     same: str = ""
     fused: bool = False
     limits: bool = False
-
-
-@dataclass(frozen=True)
-class CheckView:
-    """A line of a rule: the member or field that it reports, its message, the start of its program."""
-
-    rule: Rule
-    member: str
-    format: str
-    start: int
 
 
 @dataclass(frozen=True)
@@ -196,77 +176,6 @@ class Tables:
         return [TypeListView(values, sum(1 << value for value in values)) for values in lists]
 
 
-class Code:
-    """The programs of an operator, or those for any tensor, concatenated; see `Program`."""
-
-    def __init__(
-        self,
-        registry: Registry,
-        operator: Operator | None,
-        fields: Mapping[str, Member] | None = None,
-        paths: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        self._registry = registry
-        self._fields = fields or {member.name: member for member in registry.structs[TENSOR].members}
-        self._paths = paths
-        self.operator = operator
-        self.programs: list[ProgramView] = []
-        self.lists = 0  # that names denote
-        self._names: dict[ir.Definition, Name] = {}
-        self._numbered = 0
-        self._end = 0
-
-    def check(self, rule: Rule, check: Check) -> CheckView:
-        """The line of a check."""
-        program = self._program()
-        format_ = program.check(rule, check)
-        start = self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program)
-        return CheckView(rule, check.member, format_, start)
-
-    def number(self, title: str, value: ir.Expr) -> int:
-        """The start of an expression's program."""
-        program = self._program()
-        program.number(value)
-        return self._add(f"{title}: {SOURCE.print(value)}", program)
-
-    def array(self, title: str, value: ir.Expr) -> int:
-        """The start of an array's program."""
-        program = self._program()
-        program.array(value)
-        return self._add(f"{title}: {SOURCE.print(value)}", program)
-
-    def data(self, title: str, code: Sequence[str]) -> int:
-        """The start of bytes that are not a program."""
-        return self._append(ProgramView(title, tuple(filled(code))), len(code))
-
-    def _program(self) -> Program:
-        return Program(self._registry, self.operator, self._name, self._fields, self._paths)
-
-    def _name(self, definition: ir.Definition) -> Name:
-        """A name, which is compiled when it is first used."""
-        if definition not in self._names:
-            number = self._numbered
-            self._numbered += 1
-            slot = LOOP_SLOTS + number
-            if definition.type == ir.INTS:
-                slot = self.lists
-                self.lists += 1
-            program = self._program()
-            program.define(definition, slot)
-            start = self._add(f"{definition.name}: {SOURCE.print(definition.value)}", program)
-            self._names[definition] = Name(number, slot, start)
-        return self._names[definition]
-
-    def _add(self, title: str, program: Program) -> int:
-        return self._append(ProgramView(title, tuple(program.lines)), program.size)
-
-    def _append(self, view: ProgramView, size: int) -> int:
-        start = self._end
-        self.programs.append(view)
-        self._end += size
-        return start
-
-
 class OperatorCode(Code):
     """The programs of an operator, with what they print and read."""
 
@@ -279,7 +188,7 @@ class OperatorCode(Code):
     def rule(self, rule: Rule, check: Check) -> RuleView:
         """The line that checks a condition."""
         reads, view = self.reads(rule), self.check(rule, check)
-        fused, limits = rule.concerns_attributes, _limits(self._registry, self.operator, rule)
+        fused, limits = rule.concerns_attributes, _limits(self.registry, self.operator, rule)
         return RuleView(rule.id, reads, view.member, view.format, view.start, fused=fused, limits=limits)
 
     def reads(self, rule: Rule) -> int:
@@ -291,7 +200,7 @@ class OperatorCode(Code):
             fields.setdefault(owner, []).append(field)
         code: list[str] = []
         for owner in sorted(fields, key=positions.index):
-            code += [f"{positions.index(owner)} /* {owner} */", field_bits(self._registry, fields[owner])]
+            code += [f"{positions.index(owner)} /* {owner} */", field_bits(self.registry, fields[owner])]
         key = (*code, "DMLOPS_END")
         if key not in self._reads:
             self._reads[key] = self.data("", key)
@@ -312,7 +221,7 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
             stages[rule.stage] += [
                 _same_field(code, rule, check, places) or code.rule(rule, check) for check in rule.checks
             ]
-    starts = [code.number(f"case {number}", condition) for condition, number in conditions.items()]
+    starts = [code.value(f"case {number}", condition) for condition, number in conditions.items()]
     outputs = _outputs(code, places)
     return OperatorView(
         name=operator.name,
@@ -338,7 +247,7 @@ def tensor_rules_view(registry: Registry, code: Code) -> TensorRulesView:
             bits = field_bits(registry, rule.reads)
             rules += [(code.check(rule, check), bits) for check in rule.checks]
         ends[stage] = len(rules)
-    size = code.number("bytes of a tensor", registry.tensor.defaults["TotalTensorSizeInBytes"])
+    size = code.value("bytes of a tensor", registry.tensor.defaults["TotalTensorSizeInBytes"])
     structure, demanded = ends[Stage.STRUCTURE], ends[Stage.VALUES]
     return TensorRulesView(tuple(code.programs), tuple(rules), structure, demanded, size)
 
@@ -472,9 +381,9 @@ def _outputs(code: OperatorCode, places: dict[str, int]) -> tuple[OutputView, ..
         type_from, sizes_from = _field_of_member(data_type), _field_of_member(sizes)
         type_start = sizes_start = None
         if data_type is not None and type_from is None:
-            type_start = code.number(f"{output.name}.DataType", data_type)
+            type_start = code.value(f"{output.name}.DataType", data_type)
         if sizes is not None and sizes_from is None:
-            sizes_start = code.array(f"{output.name}.Sizes", sizes)
+            sizes_start = code.value(f"{output.name}.Sizes", sizes)
         views.append(
             OutputView(
                 places[output.name],
