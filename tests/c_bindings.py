@@ -1,15 +1,13 @@
-"""Bindings as the structs of the C header, and what it says of them (tests/c/bindings.c)."""
+"""Bindings as the structs of the C header, and what it says of them."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from c_graphs import Struct, as_c
-from c_library import ROOT, Violations
-from c_runner import build
+from c_library import Header, Violations
 from dmlops import Graph
 from dmlops.bindings import Binding, Bindings, Range, Target
 from dmlops.bindings.json_form import DIMENSIONS, HEAPS
@@ -75,21 +73,8 @@ class CBindings(Struct):
     )
 
 
-class Library:
-    """The header, compiled into a library that stops at the first undefined act."""
-
-    def __init__(self, folder: Path) -> None:
-        options = ("-O1", "-fPIC", "-shared", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
-        header = ROOT / "generated/include/dmlops.h"
-        library = ctypes.CDLL(str(build(header, "bindings.c", folder / "bindings.so", "gcc", *options)))
-        self._judge = library.judge_bindings
-        self._judge.argtypes = (Pointer, ctypes.c_int)
-        self._judge.restype = ctypes.c_char_p
-        self._of_operator = library.requirements_of
-        self._of_operator.argtypes = (Pointer, ctypes.c_int, Pointer, ctypes.c_size_t)
-        self._of_graph = library.graph_requirements_of
-        self._of_graph.argtypes = (Pointer, Pointer, ctypes.c_int, Pointer, ctypes.c_size_t)
-        self._of_operator.restype = self._of_graph.restype = ctypes.c_size_t
+class Library(Header):
+    """What the header says of bindings."""
 
     def requirements(self, target: Target, outputs: bool) -> Any:
         """The requirements of the inputs or of the outputs, as an array of structs."""
@@ -99,8 +84,8 @@ class Library:
         def fill(array: Any, capacity: int) -> int:
             if isinstance(what, Graph):
                 args = (ctypes.addressof(described), described.operators, outputs, array, capacity)
-                return int(self._of_graph(*args))
-            return int(self._of_operator(ctypes.addressof(described), outputs, array, capacity))
+                return int(self.call.graph_requirements(*args))
+            return int(self.call.requirements(ctypes.addressof(described), outputs, array, capacity))
 
         array = (CRequirement * fill(None, 0))()
         assert fill(array, len(array)) == len(array)
@@ -113,11 +98,9 @@ class Library:
     def judge(self, bindings: Bindings, bound: int = ALL, judged: int = ALL) -> tuple[Violations, Violations]:
         """The violations, and the advice."""
         whole = self._as_c(bindings, bound, judged)
-        return self._found(whole, 0), self._found(whole, 1)
-
-    def _found(self, whole: CBindings, advice: int) -> Violations:
-        lines = self._judge(ctypes.addressof(whole), advice).decode().splitlines()
-        return [(rule, member, message) for rule, member, message in (line.split("\t") for line in lines)]
+        functions = self.call.validate_bindings, self.call.advise_on_bindings
+        violations, advice = (self.judged(one, ctypes.addressof(whole)) for one in functions)
+        return violations, advice
 
     def _as_c(self, bindings: Bindings, bound: int, judged: int) -> CBindings:
         targets = [self._target(one) for one in bindings.targets]

@@ -17,13 +17,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from c_library import ROOT, Violations
-from c_runner import build
+from c_library import GUARD, MOST, Buffer, CSlot, Header, Violations, guarded, is_untouched
 from dmlops import Description, FeatureLevel, Graph, GraphEdgeType, GraphNodeType, Violation
 from random_graphs import random_graphs
 
 Pointer = ctypes.c_void_p
-MOST = 64  # violations that the library reports
 
 
 class Struct(ctypes.Structure):
@@ -102,47 +100,53 @@ def _node(node: Any) -> Typed:
     return typed
 
 
-class Library:
-    """The header, compiled into a library that stops at the first undefined act."""
-
-    def __init__(self, folder: Path, header: Path = ROOT / "generated/include/dmlops.h") -> None:
-        options = ("-O2", "-fPIC", "-shared", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
-        library = ctypes.CDLL(str(build(header, "graphs.c", folder / "graphs.so", "gcc", *options)))
-        self._judge, self._lowest, self._slots = (
-            library.judge_graph,
-            library.lowest_of_graph,
-            library.slots_of,
-        )
-        self._judge.argtypes = (Pointer, Pointer, ctypes.c_uint32, ctypes.c_int)
-        self._judge.restype = ctypes.c_char_p
-        self._lowest.argtypes = (Pointer, Pointer)
-        self._slots.argtypes = (Pointer, ctypes.c_int, ctypes.c_size_t)
-        self._slots.restype = ctypes.c_char_p
-        self.copy, self.free = library.copy_of, library.free_copy
-        self.copy.argtypes = self.free.argtypes = (Pointer,)
-        self.copy.restype = Pointer
-        self._json = library.json_of
-        self._json.argtypes = (Pointer, Pointer, ctypes.c_char_p, ctypes.c_size_t)
-        self._json.restype = ctypes.c_char_p
+class Library(Header):
+    """What the header says of graphs, in exactly the memory that it asks for."""
 
     def judge(self, graph: Whole, level: FeatureLevel, advice: bool) -> Violations:
         """The violations, or the advice, at a feature level."""
-        lines = self._judge(ctypes.addressof(graph), graph.operators, level, advice).decode().splitlines()
-        return [(rule, member, message) for rule, member, message in (line.split("\t") for line in lines)]
+        function = self.call.advise_on_graph if advice else self.call.validate_graph
+        work = self._work(graph)
+        found = self.judged(function, ctypes.addressof(graph), graph.operators, level, work)
+        assert is_untouched(work)
+        return found
 
     def lowest(self, graph: Whole) -> int:
         """The lowest feature level that accepts a graph; 0 for none."""
-        return int(self._lowest(ctypes.addressof(graph), graph.operators))
+        work = self._work(graph)
+        found = self.call.min_feature_level_of_graph(ctypes.addressof(graph), graph.operators, work)
+        assert is_untouched(work)
+        return int(found)
+
+    def _work(self, graph: Whole) -> Any:
+        return guarded(self.call.graph_work(ctypes.addressof(graph), graph.operators))
 
     def to_json(self, graph: Whole) -> Any:
         """The graph as C writes it, read."""
-        text = ctypes.create_string_buffer(1 << 20)
-        return json.loads(self._json(ctypes.addressof(graph), graph.operators, text, len(text)).decode())
+        length = self.call.graph_to_json(ctypes.addressof(graph), graph.operators, None, 0)
+        text = ctypes.create_string_buffer(length + 1)
+        arguments = (ctypes.addressof(graph), graph.operators, text, len(text))
+        assert self.call.graph_to_json(*arguments) == length
+        return json.loads(text.value)
 
     def slots(self, desc: Description, outputs: bool, capacity: int) -> list[str]:
-        described = desc.to_ctypes()
-        lines: list[str] = self._slots(ctypes.addressof(described), outputs, capacity).decode().splitlines()
+        """The number of slots, and those that fit: member, entry, dimensions, whether it is optional."""
+        described, slots = desc.to_ctypes(), (CSlot * capacity)()
+        count = self.call.slots(ctypes.addressof(described), outputs, slots, capacity)
+        lines = [str(count)]
+        for one in slots[: min(count, capacity)]:
+            rank = Buffer.from_address(one.tensor).DimensionCount if one.tensor else -1
+            lines.append(f"{one.member.decode()} {one.entry} {rank} {one.optional}")
         return lines
+
+    def copy(self, desc: ctypes.Structure) -> Any:
+        """The memory of a copy, which is not written if there is a byte too little."""
+        place = ctypes.addressof(desc)
+        memory = guarded(self.call.copy(place, None, 0))
+        size = len(memory) - len(GUARD)
+        assert self.call.copy(place, memory, size - 1) == size and memory.raw == (GUARD * size)[: len(memory)]
+        assert self.call.copy(place, memory, size) == size and is_untouched(memory)
+        return memory
 
 
 LEVELS = (FeatureLevel("2.0"), FeatureLevel("5.0"), *[max(FeatureLevel)] * 6)
