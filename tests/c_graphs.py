@@ -1,4 +1,4 @@
-"""Graphs as the structs of the ABI, and what the C header (tests/c/graphs.c) says of them.
+"""Graphs as the structs of the ABI, and what the C header says of them.
 
     python tests/c_graphs.py [COUNT]
 
