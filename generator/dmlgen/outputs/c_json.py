@@ -64,7 +64,7 @@ def _types(registry: Registry) -> list[str]:
     """The types of numbers among the members, and of the fields of structs and unions among them."""
     members = [member for one in registry.operators for member in one.members]
     members += [*registry.structs[TENSOR].members]
-    found: dict[str, None] = {}
+    found: dict[str, None] = {"FLOAT": None}  # which planners read, even where no member has it
     for member in members:
         if member.type != _DESC:
             found |= dict.fromkeys(_with_fields(registry, member.type))
