@@ -42,7 +42,7 @@ OPERATIONS = (
     *map(str.upper, OF_VALUES),
     *("FLOAT_LESS", "FLOAT_LESS_OR_EQUAL", "FLOAT_GREATER", "FLOAT_GREATER_OR_EQUAL"),
     *("FLOAT_EQUAL", "FLOAT_NOT_EQUAL"),
-    *("FLOAT", "FLOAT_NUMBER", "FLOAT_ENTRY", "FLOAT_SELECT"),
+    *("FLOAT", "FLOAT_ENTRY"),
     *("SIZES", "STRIDES", "UINTS", "INTS", "LIST"),
     *("JOIN", "SLICE", "REST", "ITEMS", "EACH", "CHOOSE", "ALIGN", "REPLACE"),
     "DONE",
@@ -388,6 +388,10 @@ class Program:
                 self._op("SIZE")
                 self._tensor(tensor)
                 self.integer(index)
+            case ir.Index(sequence=ir.Member(name=name, type=ir.FLOATS), index=index):
+                self._op("FLOAT_ENTRY")
+                self._counted(name)
+                self.integer(index)
             case ir.Index(sequence=sequence, index=index):
                 self._op("ENTRY")
                 self._list(sequence)
@@ -459,27 +463,20 @@ class Program:
     # Fractions.
 
     def _float(self, node: ir.Expr) -> None:
+        """A fraction, also for an integer: a number with the bits of a double."""
         match node:
             case ir.Number(value=value):
-                self._op("FLOAT_NUMBER")
-                self._put(f"{', '.join(map(str, struct.pack('<d', value)))} /* {value!r} */", 8)
+                self._op("NUMBER")
+                (bits,) = struct.unpack("<Q", struct.pack("<d", value))
+                self._put(f"DMLOPS_BYTES({bits:#x}) /* {value!r} */", 8)
             case ir.Definition(value=value):
                 self._float(value)
-            case ir.Member(name=name):
-                self._scalar(self._member(name))
-            case ir.Part(member=owner, name=name):
-                self._part(owner, name)
-            case ir.Index(sequence=ir.Member(name=name), index=index):
-                self._op("FLOAT_ENTRY")
-                self._counted(name)
-                self.integer(index)
             case ir.Conditional(test=test, then=then, otherwise=otherwise):
-                self._op("FLOAT_SELECT")
-                self.integer(test)
+                self._all("SELECT", test)
                 self._float(then)
                 self._float(otherwise)
             case _:
-                raise self._unsupported(SOURCE.print(node))
+                self.integer(node)
 
     # Arrays.
 
