@@ -1,6 +1,5 @@
 /* What a checking device says of calls, and what it does not change. Prints a line for each report and for each fact:
  * tests/test_c_checked.py knows them. An argument chooses what is done. */
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -82,6 +81,11 @@ IDMLCommandRecorder* recorder_of(IDMLDevice* device) {
     return device->CreateCommandRecorder(strict::recorder_iid, &out) == S_OK ? static_cast<IDMLCommandRecorder*>(out) : nullptr;
 }
 
+template <class... Interfaces>
+void release(Interfaces*... objects) {
+    (objects->Release(), ...);
+}
+
 /* Bindings of whole buffers. */
 struct Bound {
     DML_BUFFER_BINDING ranges[16] = {};
@@ -119,9 +123,7 @@ void identity() {
     fact("debug device is DirectML's", real->is_muted);
     fact("unknown interfaces stay unknown", as<IUnknown>(device, strict::name_key) == nullptr);
     fact("reference counts", device->AddRef() == 7 && device->Release() == 6);
-    for (IUnknown* one : {unknown, static_cast<IUnknown*>(device1), static_cast<IUnknown*>(debug), again, static_cast<IUnknown*>(back)}) {
-        one->Release();
-    }
+    release(unknown, device1, debug, again, back);
 
     Add good;
     IDMLOperator* op = create(device, good.desc);
@@ -138,8 +140,7 @@ void identity() {
         auto* first = as<IUnknown>(child, strict::unknown);
         auto* second = as<IDMLDeviceChild>(child, strict::child_iid);
         one_each = one_each && static_cast<IUnknown*>(second) == first;
-        first->Release();
-        second->Release();
+        release(first, second);
         const int given = 42;
         int found = 0;
         UINT size = sizeof found;
@@ -159,10 +160,7 @@ void identity() {
     fact("initializers can be reset", initializer->Reset(1, &compiled) == S_OK);
     fact("DirectML sees its own objects", real->foreign == 0);
     fact("without a sink, it is the device itself", dmlops::checked(real, nullptr) == real && real->Release() > 0);
-    for (IUnknown* one : {static_cast<IUnknown*>(op), static_cast<IUnknown*>(compiled), static_cast<IUnknown*>(initializer),
-                          static_cast<IUnknown*>(table), static_cast<IUnknown*>(recorder), static_cast<IUnknown*>(device)}) {
-        one->Release();
-    }
+    release(op, compiled, initializer, table, recorder, device);
 }
 
 void operators(const dmlops::checks& how) {
@@ -222,10 +220,7 @@ void graphs() {
     nodes[0].Desc = &unseen;
     device1->CompileGraph(&graph, DML_EXECUTION_FLAG_NONE, strict::compiled_iid, &out);
     static_cast<IUnknown*>(out)->Release();
-    for (IUnknown* one : {static_cast<IUnknown*>(raw), static_cast<IUnknown*>(first), static_cast<IUnknown*>(second),
-                          static_cast<IUnknown*>(device1), static_cast<IUnknown*>(device)}) {
-        one->Release();
-    }
+    release(raw, first, second, device1, device);
 }
 
 /* An addition whose second tensor DirectML owns; everything is right, or one thing is wrong. Its last line is a fact. */
@@ -284,10 +279,7 @@ void bindings(const std::string& wrong) {
     table->BindPersistentResource(persistent.descs);
     recorder->RecordDispatch(nullptr, is("other") ? static_cast<IDMLDispatchable*>(initializer) : compiled, table);
     fact("DirectML sees its own objects", real->foreign == 0);
-    for (IUnknown* one : {static_cast<IUnknown*>(op), static_cast<IUnknown*>(compiled), static_cast<IUnknown*>(initializer),
-                          static_cast<IUnknown*>(table), static_cast<IUnknown*>(recorder), static_cast<IUnknown*>(device)}) {
-        one->Release();
-    }
+    release(op, compiled, initializer, table, recorder, device);
 }
 
 #ifndef _WIN32
@@ -316,9 +308,7 @@ void threads() {
                 inputs.at(&buffer, 0, 64).at(&buffer, 64, 64);
                 table->BindInputs(inputs.count, inputs.descs);
                 recorder->RecordDispatch(nullptr, round % 2 ? shared : compiled, table);
-                for (IUnknown* one : {static_cast<IUnknown*>(made), static_cast<IUnknown*>(compiled), static_cast<IUnknown*>(initializer), static_cast<IUnknown*>(table)}) {
-                    one->Release();
-                }
+                release(made, compiled, initializer, table);
             }
             recorder->Release();
         });
@@ -327,48 +317,9 @@ void threads() {
         one.join();
     }
     fact("each mistake is reported once", reports == 5);
-    shared->Release();
-    op->Release();
-    device->Release();
+    release(shared, op, device);
 }
 #endif
-
-/* Nanoseconds that a call takes. */
-template <class Call>
-double cost(Call call) {
-    const int rounds = 20000;
-    double least = 1e9;
-    for (int attempt = 0; attempt < 5; ++attempt) {
-        const auto start = std::chrono::steady_clock::now();
-        for (int i = 0; i < rounds; ++i) {
-            call();
-        }
-        const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
-        least = taken.count() / rounds < least ? taken.count() / rounds : least;
-    }
-    return least;
-}
-
-void costs() {
-    auto* real = new strict::Device;
-    real->policy = strict::Policy::accept;
-    IDMLDevice* device = wrap(real);
-    Add good;
-    const auto made = [&](IDMLDevice* of) { return cost([&] { create(of, good.desc)->Release(); }); };
-    const double plain = made(real), checked = made(device);
-    IDMLOperator* op = create(device, good.desc);
-    IDMLCompiledOperator* compiled = compile(device, op);
-    IDMLBindingTable* table = table_of(device, compiled);
-    strict::Buffer buffer(4096);
-    Bound inputs;
-    inputs.at(&buffer, 0, 64).at(&buffer, 64, 64);
-    const double bound = cost([&] { table->BindInputs(inputs.count, inputs.descs); });
-    std::printf("CreateOperator %.0f ns, checked %.0f ns; BindInputs checked %.0f ns\n", plain, checked, bound);
-    for (IUnknown* one : {static_cast<IUnknown*>(op), static_cast<IUnknown*>(compiled), static_cast<IUnknown*>(table),
-                          static_cast<IUnknown*>(device), static_cast<IUnknown*>(real)}) {
-        one->Release();
-    }
-}
 
 } /* namespace */
 
@@ -396,8 +347,6 @@ int main(int argc, char** argv) {
     } else if (what == "threads") {
         threads();
 #endif
-    } else if (what == "costs") {
-        costs();
     }
     std::printf("objects left: %d\n", static_cast<int>(strict::Registry::get().count()));
     return 0;
