@@ -6,7 +6,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from c_graphs import Struct, as_c
+from c_declarations import struct_of
+from c_graphs import as_c
 from c_library import Header, Violations
 from dmlops import Graph
 from dmlops.bindings import Binding, Bindings, Range, Target
@@ -18,59 +19,9 @@ NONE, BUFFER, BUFFER_ARRAY = 0, 1, 2
 Pointer = ctypes.c_void_p
 
 
-class CRange(Struct):
-    _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("buffer", "offset", "size", "width")),
-        ("heap", ctypes.c_uint32),
-        ("dimension", ctypes.c_uint32),
-    )
-
-
-class CBinding(Struct):
-    _fields_ = (("type", ctypes.c_uint32), ("ranges", Pointer), ("count", ctypes.c_size_t))
-
-
-class CRequirement(Struct):
-    _fields_ = (
-        ("member", ctypes.c_char_p),
-        ("entry", ctypes.c_int64),
-        ("size", ctypes.c_uint64),
-        ("alignment", ctypes.c_uint32),
-        ("present", ctypes.c_uint8),
-        ("owned", ctypes.c_uint8),
-        ("in_place", ctypes.c_uint8),
-        ("alike", ctypes.c_uint32),
-    )
-
-
-class CTarget(Struct):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("is_graph", ctypes.c_int),
-        ("inputs", Pointer),
-        ("input_count", ctypes.c_size_t),
-        ("outputs", Pointer),
-        ("output_count", ctypes.c_size_t),
-        ("persistent_size", ctypes.c_uint64),
-    )
-
-
-class CBindings(Struct):
-    _fields_ = (
-        ("phase", ctypes.c_uint32),
-        ("targets", Pointer),
-        ("target_count", ctypes.c_size_t),
-        ("temporary_size", ctypes.c_uint64),
-        ("bound", ctypes.c_uint32),
-        ("judged", ctypes.c_uint32),
-        ("inputs", Pointer),
-        ("input_count", ctypes.c_size_t),
-        ("outputs", Pointer),
-        ("output_count", ctypes.c_size_t),
-        ("persistent", CBinding),
-        ("temporary", CBinding),
-        ("initialized", CRange),
-    )
+CRange, CBinding, CRequirement, CTarget, CBindings = (
+    struct_of(f"dmlops_{name}") for name in ("range", "binding_desc", "requirement", "target", "bindings")
+)
 
 
 class Library(Header):
@@ -84,8 +35,8 @@ class Library(Header):
         def fill(array: Any, capacity: int) -> int:
             if isinstance(what, Graph):
                 args = (ctypes.addressof(described), described.operators, outputs, array, capacity)
-                return int(self.call.graph_requirements(*args))
-            return int(self.call.requirements(ctypes.addressof(described), outputs, array, capacity))
+                return int(self.call.dmlops_graph_requirements(*args))
+            return int(self.call.dmlops_requirements(ctypes.addressof(described), outputs, array, capacity))
 
         array = (CRequirement * fill(None, 0))()
         assert fill(array, len(array)) == len(array)
@@ -98,11 +49,11 @@ class Library(Header):
     def judge(self, bindings: Bindings, bound: int = ALL, judged: int = ALL) -> tuple[Violations, Violations]:
         """The violations, and the advice."""
         whole = self._as_c(bindings, bound, judged)
-        functions = self.call.validate_bindings, self.call.advise_on_bindings
+        functions = self.call.dmlops_validate_bindings, self.call.dmlops_advise_on_bindings
         violations, advice = (self.judged(one, ctypes.addressof(whole)) for one in functions)
         return violations, advice
 
-    def _as_c(self, bindings: Bindings, bound: int, judged: int) -> CBindings:
+    def _as_c(self, bindings: Bindings, bound: int, judged: int) -> Any:
         targets = [self._target(one) for one in bindings.targets]
         pointers = (Pointer * len(targets))(*map(ctypes.addressof, targets))
         inputs, outputs = _list(bindings.inputs), _list(bindings.outputs)
@@ -126,7 +77,7 @@ class Library(Header):
         whole.alive = (targets, pointers, inputs, outputs, resources)
         return whole
 
-    def _target(self, target: Target) -> CTarget:
+    def _target(self, target: Target) -> Any:
         inputs, outputs = (self.requirements(target, outputs) for outputs in (False, True))
         made = CTarget(
             target.name.encode(),
@@ -148,7 +99,7 @@ def _list(bindings: Sequence[Binding]) -> Any:
     return array
 
 
-def _binding(binding: Binding) -> CBinding:
+def _binding(binding: Binding) -> Any:
     ranges = [] if binding is None else [binding] if isinstance(binding, Range) else list(binding)
     type_ = NONE if binding is None else BUFFER if isinstance(binding, Range) else BUFFER_ARRAY
     array = (CRange * len(ranges))(*map(_range, ranges))
@@ -157,7 +108,7 @@ def _binding(binding: Binding) -> CBinding:
     return made
 
 
-def _range(given: Range | None) -> CRange:
+def _range(given: Range | None) -> Any:
     if given is None:
         return CRange()
     buffer = 1 + int.from_bytes(given.buffer.encode(), "big") % ((1 << 64) - 1)

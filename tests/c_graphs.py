@@ -17,51 +17,24 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from c_library import GUARD, MOST, Buffer, CSlot, Header, Violations, guarded, is_untouched
+from c_declarations import struct_of
+from c_library import GUARD, MOST, Buffer, Header, Violations, guarded, is_untouched
 from dmlops import Description, FeatureLevel, Graph, GraphEdgeType, GraphNodeType, Violation
 from random_graphs import random_graphs
 
 Pointer = ctypes.c_void_p
 
 
-class Struct(ctypes.Structure):
-    """A struct that keeps alive what it points to."""
-
-    alive: tuple[Any, ...] = ()
+Typed = struct_of("DML_GRAPH_NODE_DESC")  # or DML_GRAPH_EDGE_DESC
 
 
-class Typed(Struct):
-    """DML_GRAPH_NODE_DESC and DML_GRAPH_EDGE_DESC."""
+class Whole(struct_of("DML_GRAPH_DESC")):  # type: ignore[misc]
+    """A graph, with what its addresses lead to, and beside it the descriptions of its operators."""
 
-    _fields_ = (("Type", ctypes.c_uint32), ("Desc", Pointer))
-
-
-class OperatorNode(Struct):
-    _fields_ = (("Operator", Pointer), ("Name", ctypes.c_char_p))
-
-
-class ConstantNode(Struct):
-    _fields_ = (("Data", Pointer), ("DataSize", ctypes.c_size_t), ("Name", ctypes.c_char_p))
-
-
-class Whole(Struct):
-    """DML_GRAPH_DESC, and beside it the descriptions of its operators."""
-
-    _fields_ = (
-        ("InputCount", ctypes.c_uint32),
-        ("OutputCount", ctypes.c_uint32),
-        ("NodeCount", ctypes.c_uint32),
-        ("Nodes", Pointer),
-        ("InputEdgeCount", ctypes.c_uint32),
-        ("InputEdges", Pointer),
-        ("OutputEdgeCount", ctypes.c_uint32),
-        ("OutputEdges", Pointer),
-        ("IntermediateEdgeCount", ctypes.c_uint32),
-        ("IntermediateEdges", Pointer),
-    )
     nodes: Any
     edges: dict[str, Any]
     operators: Any
+    alive: tuple[Any, ...]
 
 
 def as_c(graph: Graph) -> Whole:
@@ -82,7 +55,7 @@ def as_c(graph: Graph) -> Whole:
         ("IntermediateEdges", GraphEdgeType.INTERMEDIATE, graph.intermediate_edges),
     ):
         indices = [(ctypes.c_uint32 * 6)(*edge) for edge in edges]  # the indices, and a Name
-        typed: Sequence[Typed] = [Typed(type_, ctypes.addressof(one)) for one in indices]
+        typed = [Typed(type_, ctypes.addressof(one)) for one in indices]
         whole.edges[name] = (Typed * len(typed))(*typed)
         setattr(whole, name, ctypes.addressof(whole.edges[name]))
         setattr(whole, f"{name.removesuffix('s')}Count", len(typed))
@@ -91,10 +64,13 @@ def as_c(graph: Graph) -> Whole:
     return whole
 
 
-def _node(node: Any) -> Typed:
+def _node(node: Any) -> Any:
     name = node.name.encode() or None
-    desc = OperatorNode(1, name) if node.desc is not None else ConstantNode(None, node.size, name)
-    type_ = GraphNodeType.OPERATOR if node.desc is not None else GraphNodeType.CONSTANT
+    if node.desc is not None:
+        type_, desc = GraphNodeType.OPERATOR, struct_of("DML_OPERATOR_GRAPH_NODE_DESC")(1, name)
+    else:
+        type_ = GraphNodeType.CONSTANT
+        desc = struct_of("DML_CONSTANT_DATA_GRAPH_NODE_DESC")(None, node.size, name)
     typed = Typed(type_, ctypes.addressof(desc))
     typed.alive = (desc, name)
     return typed
@@ -105,7 +81,7 @@ class Library(Header):
 
     def judge(self, graph: Whole, level: FeatureLevel, advice: bool) -> Violations:
         """The violations, or the advice, at a feature level."""
-        function = self.call.advise_on_graph if advice else self.call.validate_graph
+        function = self.call.dmlops_advise_on_graph if advice else self.call.dmlops_validate_graph
         work = self._work(graph)
         found = self.judged(function, ctypes.addressof(graph), graph.operators, level, work)
         assert is_untouched(work)
@@ -114,25 +90,25 @@ class Library(Header):
     def lowest(self, graph: Whole) -> int:
         """The lowest feature level that accepts a graph; 0 for none."""
         work = self._work(graph)
-        found = self.call.min_feature_level_of_graph(ctypes.addressof(graph), graph.operators, work)
+        found = self.call.dmlops_min_feature_level_of_graph(ctypes.addressof(graph), graph.operators, work)
         assert is_untouched(work)
         return int(found)
 
     def _work(self, graph: Whole) -> Any:
-        return guarded(self.call.graph_work(ctypes.addressof(graph), graph.operators))
+        return guarded(self.call.dmlops_graph_work(ctypes.addressof(graph), graph.operators))
 
     def to_json(self, graph: Whole) -> Any:
         """The graph as C writes it, read."""
-        length = self.call.graph_to_json(ctypes.addressof(graph), graph.operators, None, 0)
+        length = self.call.dmlops_graph_to_json(ctypes.addressof(graph), graph.operators, None, 0)
         text = ctypes.create_string_buffer(length + 1)
         arguments = (ctypes.addressof(graph), graph.operators, text, len(text))
-        assert self.call.graph_to_json(*arguments) == length
+        assert self.call.dmlops_graph_to_json(*arguments) == length
         return json.loads(text.value)
 
     def slots(self, desc: Description, outputs: bool, capacity: int) -> list[str]:
         """The number of slots, and those that fit: member, entry, dimensions, whether it is optional."""
-        described, slots = desc.to_ctypes(), (CSlot * capacity)()
-        count = self.call.slots(ctypes.addressof(described), outputs, slots, capacity)
+        described, slots = desc.to_ctypes(), (struct_of("dmlops_slot") * capacity)()
+        count = self.call.dmlops_slots(ctypes.addressof(described), outputs, slots, capacity)
         lines = [str(count)]
         for one in slots[: min(count, capacity)]:
             rank = Buffer.from_address(one.tensor).DimensionCount if one.tensor else -1
@@ -142,10 +118,13 @@ class Library(Header):
     def copy(self, desc: ctypes.Structure) -> Any:
         """The memory of a copy, which is not written if there is a byte too little."""
         place = ctypes.addressof(desc)
-        memory = guarded(self.call.copy(place, None, 0))
+        memory = guarded(self.call.dmlops_copy(place, None, 0))
         size = len(memory) - len(GUARD)
-        assert self.call.copy(place, memory, size - 1) == size and memory.raw == (GUARD * size)[: len(memory)]
-        assert self.call.copy(place, memory, size) == size and is_untouched(memory)
+        assert (
+            self.call.dmlops_copy(place, memory, size - 1) == size
+            and memory.raw == (GUARD * size)[: len(memory)]
+        )
+        assert self.call.dmlops_copy(place, memory, size) == size and is_untouched(memory)
         return memory
 
 

@@ -5,61 +5,20 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Iterable
-from ctypes import c_char, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
+from typing import Any
 
 import dmlops
+from c_declarations import INCLUDE, struct_of
 from c_library import Header
 from dmlops.gpu import Unsupported, plan
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.reasons import Reason
 
-HEADER = Path(dmlops.__file__).parents[2] / "include/dmlops.h"
+HEADER = INCLUDE / "dmlops.h"
 NOTHING = 2**32 - 1  # in place of a member
 
 
-class CDefine(ctypes.Structure):
-    _fields_ = (("name", c_char * 48), ("value", c_char * 24))
-
-
-class CBinding(ctypes.Structure):
-    _fields_ = (("member", c_uint32), ("entry", c_uint32))
-
-
-class CDispatch(ctypes.Structure):
-    _fields_ = (
-        ("shader", c_char_p),
-        ("groups", c_uint32 * 3),
-        *((name, c_uint32) for name in ("needs_barrier", "define_count", "binding_count")),
-        *((name, c_uint32) for name in ("read_count", "constant_count")),
-        ("defines", CDefine * 128),
-        ("bindings", CBinding * 18),
-        ("constants", c_uint32 * 512),
-    )
-
-
-class CScratch(ctypes.Structure):
-    _fields_ = (("size", c_uint64), ("zero_initialize", c_uint32))
-
-
-class CWork(ctypes.Structure):
-    _fields_ = (
-        ("dispatch_count", c_size_t),
-        ("scratch_count", c_uint32),
-        ("read_write_output_count", c_uint32),
-        ("scratch", CScratch * 4),
-        ("read_write_outputs", CBinding * 2),
-        ("reason", c_int),
-        ("member", c_uint32),
-        ("number", c_int64),
-        ("message", c_char * 512),
-    )
-
-
-FUNCTIONS = {
-    "plan_for": (c_size_t, c_void_p, c_uint32, c_void_p, c_void_p, c_size_t),
-    "plan": (c_size_t, c_void_p, c_void_p, c_size_t),
-}
 CAPACITY = 256  # dispatches that are read
 
 
@@ -68,15 +27,15 @@ class Library(Header):
 
     def __init__(self, folder: Path) -> None:
         # Optimizing takes ten seconds, and plans are few; test_c_dispatch.py compiles with -O1, too.
-        super().__init__(folder, HEADER, ("-O0", "-DDMLOPS_DISPATCH"), FUNCTIONS)
-        self._dispatches = (CDispatch * CAPACITY)()
+        super().__init__(folder, "-O0", "-DDMLOPS_DISPATCH")
+        self._dispatches = (struct_of("dmlops_dispatch") * CAPACITY)()
 
     def plan(self, desc: dmlops.Description, capabilities: Capability = NO_CAPABILITIES) -> list[list[str]]:
         """Reason, member, scratch buffers, outputs that are read, message; and for each dispatch
         shader, groups, whether it waits, resources that are read, macros, bindings and constants."""
-        structure, work = desc.to_ctypes(), CWork()
+        structure, work = desc.to_ctypes(), struct_of("dmlops_work")()
         arguments = (ctypes.addressof(structure), int(capabilities), ctypes.byref(work), self._dispatches)
-        planned = self.call.plan_for(*arguments, CAPACITY)
+        planned = self.call.dmlops_plan_for(*arguments, CAPACITY)
         scratch = "".join(f"{one.size}:{one.zero_initialize}," for one in work.scratch[: work.scratch_count])
         held = _bindings(work.read_write_outputs[: work.read_write_output_count])
         lines = [[str(work.reason), str(work.member), scratch, held, work.message.decode()]]
@@ -99,14 +58,14 @@ class Library(Header):
         """The number of dispatches, of which those are written that fit."""
         structure = None if desc is None else desc.to_ctypes()
         place = None if structure is None else ctypes.addressof(structure)
-        dispatches = (CDispatch * 4)()
-        planned = int(self.call.plan(place, dispatches if capacity else None, capacity))
+        dispatches = (struct_of("dmlops_dispatch") * 4)()
+        planned = int(self.call.dmlops_plan(place, dispatches if capacity else None, capacity))
         written = min(planned, capacity)
         assert [one.groups[2] for one in dispatches] == [int(number < written) for number in range(4)]
         return planned
 
 
-def _bindings(bindings: Iterable[CBinding]) -> str:
+def _bindings(bindings: Iterable[Any]) -> str:
     return "".join(f"{one.member}:{one.entry}," for one in bindings)
 
 
