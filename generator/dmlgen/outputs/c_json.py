@@ -14,18 +14,9 @@ _DESC = "OPERATOR_DESC"
 
 
 @dataclass(frozen=True)
-class CaseView:
-    """The content of a union besides its data type: a number of this type."""
-
-    value: int
-    data_type: str
-    type: str
-
-
-@dataclass(frozen=True)
 class ValueView:
-    """A type: a number, a `truth` value, a float too `narrow` for C, a `struct` of fields, or a `union`
-    by data type."""
+    """A type: a number, a `truth` value, a float too `narrow` for C, a `struct` of fields, or a `union` of
+    all types of elements."""
 
     name: str
     kind: str
@@ -33,14 +24,15 @@ class ValueView:
     bits: int = 0
     data_type: int = 0
     fields: tuple[Member, ...] = ()
-    cases: tuple[CaseView, ...] = ()
 
 
 @dataclass(frozen=True)
 class JsonView:
-    """The template's input: all types, the tensor's struct, and the prefix of the names of operators."""
+    """The template's input: all types, those of elements by data type, the tensor's struct, and the prefix of
+    the names of operators."""
 
     values: tuple[ValueView, ...]
+    elements: tuple[str, ...]
     tensor: Struct
     fields: tuple[MemberView, ...]
     prefix: str
@@ -54,6 +46,7 @@ def json_view(registry: Registry) -> JsonView:
     tensor = registry.structs[TENSOR]
     return JsonView(
         tuple(_value(registry, name) for name in _types(registry)),
+        tuple(_element_type(registry, entry) for entry in registry.data_types),
         tensor,
         tuple(plain_member(registry, member) for member in tensor.members),
         next(enum.prefix for enum in registry.declared_enums if enum.name == "OPERATOR_TYPE"),
@@ -94,14 +87,14 @@ def _value(registry: Registry, name: str) -> ValueView:
         entry = registry.data_type[name]
         return ValueView(name, "narrow", f"uint{entry.bits}_t", data_type=entry.value)
     struct = registry.structs[name]
-    if not struct.union:
-        return ValueView(name, "struct", struct.c_name, fields=struct.members)
-    cases = []
-    for entry in registry.data_types:
-        for field in struct.members:
-            number = registry.types[field.type]
-            if field.length is None and (number.kind, number.bits) == (entry.kind, max(8, entry.bits)):
-                cases.append(CaseView(entry.value, entry.name, field.type))
-        if _is_narrow(entry):
-            cases.append(CaseView(entry.value, entry.name, entry.name))
-    return ValueView(name, "union", struct.c_name, cases=tuple(cases))
+    if struct.union:
+        return ValueView(name, "union", struct.c_name)
+    return ValueView(name, "struct", struct.c_name, fields=struct.members)
+
+
+def _element_type(registry: Registry, entry: EnumEntry) -> str:
+    """The type of a data type's elements in a union; those of less than a byte have one."""
+    if _is_narrow(entry):
+        return entry.name
+    kind = (entry.kind, max(8, entry.bits))
+    return next(name for name, number in registry.types.items() if (number.kind, number.bits) == kind)
