@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from c_runner import ROOT
+import dmlops
 
-INCLUDE = ROOT / "generated/include"
+INCLUDE = Path(dmlops.__file__).parents[2] / "include"
 _NUMBERS = {
     **{name: getattr(ctypes, f"c_{name[:-2]}") for name in ("uint8_t", "uint32_t", "uint64_t", "int64_t")},
     "size_t": ctypes.c_size_t,

@@ -170,8 +170,7 @@ def head(function: Function) -> str:
 
 
 def _called(function: Function) -> str:
-    name = snake(function.name)
-    return f"dmlops_plan_{name.removeprefix('plan_')}"
+    return f"dmlops_plan_{snake(function.name).removeprefix('plan_')}"
 
 
 def definition(plans: Plans, function: Function) -> str:
@@ -389,12 +388,9 @@ class _Translation:
         if not isinstance(target, ast.Name):
             raise self.module.refused(target, "this target")
         name = c_name(target.id)
-        if value.is_scalar:
-            self.lines.append(
-                f"const {c_type(value.type)} {name} = {value.text};".replace("const const", "const")
-            )
-        else:
-            self.lines.append(f"const {c_type(value.type)}* {name} = {value.text};")
+        pointer = "" if value.is_scalar else "*"
+        line = f"const {c_type(value.type)}{pointer} {name} = {value.text};"
+        self.lines.append(line.replace("const const", "const"))
         self.names[target.id] = Value(name, value.type)
 
     def at(self, whole: Value, index: str, is_inside: bool = False) -> Value:
@@ -420,16 +416,14 @@ class _Translation:
                     self.lines.append(f"{self.planned(method, arguments)};")
                     if method == "refuse":
                         self.lines += self.nothing()
-                    return
-                if owner is not None and isinstance(owner.type, ListOf) and method in CHANGES:
-                    change = self.extend if method == "extend" else self.append
-                    change(owner, arguments[0])
-                    return
+                elif owner is not None and isinstance(owner.type, ListOf) and method in CHANGES:
+                    (self.extend if method == "extend" else self.append)(owner, arguments[0])
+                else:
+                    raise self.module.refused(call, "this call")
             case ast.Call(func=ast.Name(id=name)) if name in self.module.functions:
-                function = self.module.functions[name]
-                self.lines.append(f"{self.called(call, function)};")
-                return
-        raise self.module.refused(call, "this call")
+                self.lines.append(f"{self.called(call, self.module.functions[name])};")
+            case _:
+                raise self.module.refused(call, "this call")
 
     def extend(self, owner: Value, source: ast.expr) -> None:
         """Appends the numbers of another list."""
