@@ -7,6 +7,7 @@ import importlib
 import importlib.metadata
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -96,14 +97,40 @@ def test_bodies_are_compiled_once(language: str, header: Path, tmp_path: Path) -
 # Compilers.
 
 
-@pytest.mark.parametrize("dispatch", [(), ("-DDMLOPS_DISPATCH",)], ids=["", "dispatch"])
-@pytest.mark.parametrize("name", CPP_COMPILERS)
-def test_no_warning_of_cpp_style(name: str, dispatch: tuple[str, ...], header: Path) -> None:
-    style = ("-Wold-style-cast", "-Wzero-as-null-pointer-constant")
-    for standard in ("c++11", "c++20"):
-        text = '#include "dmlops.h"\n'
-        result = compiles(name, header, text, f"-std={standard}", "-fsyntax-only", *style, *dispatch)
-        assert result.returncode == 0, f"{standard}: {result.stderr}"
+OLDER_NAME = """#include "dmlops.h"
+DML_SCATTER_OPERATOR_DESC scatter;
+DML_SCATTER_ELEMENTS_OPERATOR_DESC* same = &scatter;
+DMLOPS_ASSERT(DML_OPERATOR_SCATTER == DML_OPERATOR_SCATTER_ELEMENTS);
+"""
+STYLE = ("-Wold-style-cast", "-Wzero-as-null-pointer-constant")
+FORMS = {  # compilers, texts and options of each
+    "no warning of C++ style": (
+        CPP_COMPILERS,
+        ['#include "dmlops.h"\n', '#define DMLOPS_DISPATCH\n#include "dmlops.h"\n'],
+        [("-std=c++11", *STYLE), ("-std=c++20", *STYLE)],
+    ),
+    "without exceptions": (("g++", "clang++"), [ALONE], [("-std=c++17", "-fno-exceptions")]),
+    "C++ before 17": (("g++", "clang++"), [ALONE], [("-std=c++11",)]),
+    "an older name": (("gcc", "g++"), [OLDER_NAME], [()]),
+    "Windows headers, before and after": (
+        (C_COMPILERS[2], CPP_COMPILERS[2]),
+        [
+            f'#include <{first}>\n#include <{second}>\n#include <d3d12.h>\n#include "use.h"\n'
+            for first, second in (("windows.h", "dmlops.h"), ("dmlops.h", "windows.h"))
+        ],
+        [()],
+    ),
+    "layouts of 32-bit Windows, in C": (("clang",), [ALONE], [(*WINDOWS_32, "-std=c11")]),
+    # There is no newer library of C++ for it here.
+    "layouts of 32-bit Windows, in C++": (("clang++",), [ALONE], [(*WINDOWS_32, "-std=c++11")]),
+}
+
+
+@pytest.mark.parametrize("what", FORMS)
+def test_compiles(what: str, header: Path) -> None:
+    for name, text, options in product(*FORMS[what]):
+        result = compiles(name, header, text, *options, "-fsyntax-only")
+        assert result.returncode == 0, f"{name} {options}: {result.stderr}"
 
 
 @pytest.mark.parametrize("dispatch", [(), ("-DDMLOPS_DISPATCH",)], ids=["", "dispatch"])
@@ -150,12 +177,6 @@ def test_compiles_with_clang_cl_without_a_warning(
     assert result.returncode == 0, result.stderr + result.stdout
 
 
-@pytest.mark.parametrize("name", ["g++", "clang++"])
-def test_compiles_without_exceptions(name: str, header: Path) -> None:
-    result = compiles(name, header, ALONE, "-std=c++17", "-fno-exceptions", "-fsyntax-only")
-    assert result.returncode == 0, result.stderr
-
-
 def test_the_first_lines_tell_licence_origin_and_version(header: Path, tmp_path: Path) -> None:
     first = "".join(header.read_text().splitlines(keepends=True)[:3])
     assert "SPDX-License-Identifier: MIT" in first and "templates/c/" in first and "specs/" in first
@@ -165,17 +186,6 @@ def test_the_first_lines_tell_licence_origin_and_version(header: Path, tmp_path:
     assert result.returncode == 0, result.stderr
     printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout.strip()
     assert printed == importlib.metadata.version("dmlops")
-
-
-@pytest.mark.parametrize("name", ["gcc", "g++"])
-def test_an_operator_goes_by_its_older_name_too(name: str, header: Path) -> None:
-    text = """#include "dmlops.h"
-    DML_SCATTER_OPERATOR_DESC scatter;
-    DML_SCATTER_ELEMENTS_OPERATOR_DESC* same = &scatter;
-    DMLOPS_ASSERT(DML_OPERATOR_SCATTER == DML_OPERATOR_SCATTER_ELEMENTS);
-    """
-    result = compiles(name, header, text, "-fsyntax-only")
-    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("name", C_COMPILERS + CPP_COMPILERS)
@@ -205,12 +215,6 @@ def test_conveniences_of_cpp(name: str, standard: str, header: Path, tmp_path: P
         assert subprocess.run([program], check=False).returncode == 0
 
 
-def test_cpp_before_17_has_what_c_has(header: Path) -> None:
-    for name in ("g++", "clang++"):
-        result = compiles(name, header, ALONE, "-std=c++11", "-fsyntax-only")
-        assert result.returncode == 0, result.stderr
-
-
 def test_names_are_those_of_the_constants(registry: Registry, header: Path, tmp_path: Path) -> None:
     """Each constant, by its identifier in C, has its name; each member is where its number says."""
     lines = [f'expect(dmlops_operator_name({o.c_constant}), "{o.name}");' for o in registry.operators]
@@ -233,22 +237,6 @@ def test_names_are_those_of_the_constants(registry: Registry, header: Path, tmp_
     result = compiles("g++", header, f'#include "dmlops.h"\n{text}', "-std=c++17", "-o", str(program))
     assert result.returncode == 0, result.stderr
     assert subprocess.run([program], check=False).returncode == 0
-
-
-@pytest.mark.parametrize("name", ["x86_64-w64-mingw32-gcc", "x86_64-w64-mingw32-g++"])
-@pytest.mark.parametrize("first", ["windows.h", "dmlops.h"])
-def test_goes_with_windows_headers_before_and_after(name: str, first: str, header: Path) -> None:
-    second = ({"windows.h", "dmlops.h"} - {first}).pop()
-    text = f'#include <{first}>\n#include <{second}>\n#include <d3d12.h>\n#include "use.h"\n'
-    result = compiles(name, header, text, "-fsyntax-only")
-    assert result.returncode == 0, result.stderr
-
-
-@pytest.mark.parametrize("name", ["clang", "clang++"])
-def test_layouts_hold_on_32_bit_windows(name: str, header: Path) -> None:
-    standard = "-std=c++11" if name.endswith("++") else "-std=c11"  # there is no newer library for it here
-    result = compiles(name, header, ALONE, *WINDOWS_32, standard, "-fsyntax-only")
-    assert result.returncode == 0, result.stderr
 
 
 def test_layout_is_that_of_ctypes(registry: Registry) -> None:

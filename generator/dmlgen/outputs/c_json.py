@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlgen.outputs.c_program import TENSOR
@@ -54,28 +53,20 @@ def json_view(registry: Registry) -> JsonView:
 
 
 def _types(registry: Registry) -> list[str]:
-    """The types of numbers among the members, and of the fields of structs and unions among them."""
-    members = [member for one in registry.operators for member in one.members]
-    members += [*registry.structs[TENSOR].members]
-    found: dict[str, None] = {"FLOAT": None}  # which planners read, even where no member has it
-    for member in members:
-        if member.type != _DESC:
-            found |= dict.fromkeys(_with_fields(registry, member.type))
+    """All types of numbers, and those of members that are structs or unions of them."""
+    found = dict.fromkeys(registry.types)
+    for one in registry.operators:
+        found |= {member.type: None for member in one.members if _is_struct(registry, member)}
     return [*found, *(entry.name for entry in registry.data_types if _is_narrow(entry))]
+
+
+def _is_struct(registry: Registry, member: Member) -> bool:
+    return member.type in registry.structs and member.type != _DESC
 
 
 def _is_narrow(entry: EnumEntry) -> bool:
     """Whether it is a float for which C has no type: unions hold its bits."""
     return entry.kind == "float" and entry.bits < 32
-
-
-def _with_fields(registry: Registry, name: str) -> Iterator[str]:
-    if name in registry.types:
-        yield name
-    elif name in registry.structs:
-        yield name
-        for field in registry.structs[name].members:
-            yield from _with_fields(registry, field.type)
 
 
 def _value(registry: Registry, name: str) -> ValueView:
