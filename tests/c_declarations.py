@@ -10,7 +10,7 @@ from typing import Any
 
 import dmlops
 
-INCLUDE = Path(dmlops.__file__).parents[2] / "include"
+HEADER = Path(dmlops.__file__).parents[2] / "include/dmlops.h"
 _NUMBERS = {
     **{name: getattr(ctypes, f"c_{name[:-2]}") for name in ("uint8_t", "uint32_t", "uint64_t", "int64_t")},
     "size_t": ctypes.c_size_t,
@@ -26,7 +26,7 @@ _NUMBERS = {
 @cache
 def _text() -> str:
     """Both headers, without comments."""
-    text = "".join((INCLUDE / name).read_text(encoding="utf-8") for name in ("dmlops.h", "dmlops_plan.h"))
+    text = HEADER.read_text(encoding="utf-8") + HEADER.with_name("dmlops_plan.h").read_text(encoding="utf-8")
     return re.sub(r" */\*.*?\*/", "", text, flags=re.DOTALL)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from c_declarations import INCLUDE, declare, struct_of
+from c_declarations import HEADER, declare, struct_of
 from c_runner import build
 from dmlops import FeatureLevel, TensorDataType, TensorDesc
 
@@ -37,10 +37,9 @@ GUARD = b"\xa5" * 64
 class Header:
     """The functions of the header, compiled into a library that stops at the first undefined act."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, header: Path = HEADER, *options: str) -> None:
         options = options or ("-O2",)
         options += ("-fPIC", "-shared", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
-        header = INCLUDE / "dmlops.h"
         self.call = ctypes.CDLL(str(build(header, "library.c", folder / "library.so", "gcc", *options)))
         declare(self.call)
         self._found = (CViolation * MOST)()

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import dmlops
-from c_declarations import INCLUDE, struct_of
+from c_declarations import HEADER, struct_of
 from c_library import Header
 from dmlops.gpu import Unsupported, plan
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.reasons import Reason
 
-HEADER = INCLUDE / "dmlops.h"
 NOTHING = 2**32 - 1  # in place of a member
 
 
@@ -27,7 +26,7 @@ class Library(Header):
 
     def __init__(self, folder: Path) -> None:
         # Optimizing takes ten seconds, and plans are few; test_c_dispatch.py compiles with -O1, too.
-        super().__init__(folder, "-O0", "-DDMLOPS_DISPATCH")
+        super().__init__(folder, HEADER, "-O0", "-DDMLOPS_DISPATCH")
         self._dispatches = (struct_of("dmlops_dispatch") * CAPACITY)()
 
     def plan(self, desc: dmlops.Description, capabilities: Capability = NO_CAPABILITIES) -> list[list[str]]:

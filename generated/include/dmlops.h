@@ -4389,7 +4389,8 @@ DMLOPS_API DML_FEATURE_LEVEL dmlops_min_feature_level(const DML_OPERATOR_DESC* d
 /* Tensors. */
 
 /* The bytes that a tensor needs, up to the end of its last element and rounded up to a multiple of 4. The tensor is
-   packed if `strides` is null. Returns 0 for an unknown data type, a size of 0, and a tensor of 2^60 bytes or more. */
+   packed if `strides` is null. Returns 0 for an unknown data type, a size of 0, a tensor of 2^60 bytes
+   or more, and one of more than 24 dimensions. */
 DMLOPS_API uint64_t dmlops_tensor_size(
     DML_TENSOR_DATA_TYPE type, UINT dimension_count, const UINT* sizes, const UINT* strides);
 
@@ -5211,102 +5212,81 @@ static const dmlops_enumeration dmlops_enumerations[] = {
     {"DML_GRAPH_NODE_TYPE", dmlops_names_GRAPH_NODE_TYPE},
 };
 
-/* The fused activations that an operator accepts, since which level, and the sizes of their descriptions; terminated by
-   type 0. */
+/* The fused activations that an operator accepts, since which level, terminated by type 0. */
 typedef struct dmlops_activation {
     uint16_t type;
     uint16_t since;
-    uint16_t size;
 } dmlops_activation;
 
 static const dmlops_activation dmlops_activations_0[] = {
-    {8, 0x6000, sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC)},
-    {35, 0x1000, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC)},
-    {37, 0x1000, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC)},
-    {38, 0x1000, sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC)},
-    {39, 0x1000, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC)},
-    {40, 0x1000, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC)},
-    {43, 0x1000, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC)},
-    {44, 0x1000, sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC)},
-    {45, 0x1000, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC)},
-    {46, 0x1000, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC)},
-    {47, 0x1000, sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC)},
-    {49, 0x1000, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC)},
-    {50, 0x1000, sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC)},
-    {51, 0x1000, sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC)},
-    {52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC)},
-    {90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC)},
-    {128, 0x3000, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC)},
-    {157, 0x5100, sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC)},
-    {0, 0, 0},
+    {8, 0x6000},
+    {35, 0x1000},
+    {37, 0x1000},
+    {38, 0x1000},
+    {39, 0x1000},
+    {40, 0x1000},
+    {43, 0x1000},
+    {44, 0x1000},
+    {45, 0x1000},
+    {46, 0x1000},
+    {47, 0x1000},
+    {49, 0x1000},
+    {50, 0x1000},
+    {51, 0x1000},
+    {52, 0x1000},
+    {90, 0x2000},
+    {128, 0x3000},
+    {157, 0x5100},
+    {0, 0},
 };
 static const dmlops_activation dmlops_activations_1[] = {
-    {8, 0x6000, sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC)},
-    {35, 0x1000, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC)},
-    {37, 0x1000, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC)},
-    {38, 0x1000, sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC)},
-    {39, 0x1000, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC)},
-    {40, 0x1000, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC)},
-    {43, 0x1000, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC)},
-    {44, 0x1000, sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC)},
-    {45, 0x1000, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC)},
-    {46, 0x1000, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC)},
-    {47, 0x1000, sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC)},
-    {48, 0x6100, sizeof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC)},
-    {49, 0x1000, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC)},
-    {50, 0x1000, sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC)},
-    {51, 0x1000, sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC)},
-    {52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC)},
-    {90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC)},
-    {128, 0x3000, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC)},
-    {157, 0x5100, sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC)},
-    {158, 0x6100, sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC)},
-    {0, 0, 0},
+    {8, 0x6000},
+    {35, 0x1000},
+    {37, 0x1000},
+    {38, 0x1000},
+    {39, 0x1000},
+    {40, 0x1000},
+    {43, 0x1000},
+    {44, 0x1000},
+    {45, 0x1000},
+    {46, 0x1000},
+    {47, 0x1000},
+    {48, 0x6100},
+    {49, 0x1000},
+    {50, 0x1000},
+    {51, 0x1000},
+    {52, 0x1000},
+    {90, 0x2000},
+    {128, 0x3000},
+    {157, 0x5100},
+    {158, 0x6100},
+    {0, 0},
 };
 static const dmlops_activation dmlops_activations_2[] = {
-    {35, 0x1000, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC)},
-    {37, 0x1000, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC)},
-    {38, 0x1000, sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC)},
-    {39, 0x1000, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC)},
-    {40, 0x1000, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC)},
-    {43, 0x1000, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC)},
-    {44, 0x1000, sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC)},
-    {45, 0x1000, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC)},
-    {46, 0x1000, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC)},
-    {47, 0x1000, sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC)},
-    {49, 0x1000, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC)},
-    {50, 0x1000, sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC)},
-    {51, 0x1000, sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC)},
-    {52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC)},
-    {90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC)},
-    {128, 0x3000, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC)},
-    {157, 0x5100, sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC)},
-    {0, 0, 0},
+    {35, 0x1000},
+    {37, 0x1000},
+    {38, 0x1000},
+    {39, 0x1000},
+    {40, 0x1000},
+    {43, 0x1000},
+    {44, 0x1000},
+    {45, 0x1000},
+    {46, 0x1000},
+    {47, 0x1000},
+    {49, 0x1000},
+    {50, 0x1000},
+    {51, 0x1000},
+    {52, 0x1000},
+    {90, 0x2000},
+    {128, 0x3000},
+    {157, 0x5100},
+    {0, 0},
 };
-/* Room for the description of any of them. */
-typedef union dmlops_activation_desc {
+/* Room for any description. */
+typedef union dmlops_any_desc {
     const void* pointer;
-    DML_ELEMENT_WISE_CLIP_OPERATOR_DESC element_wise_clip;
-    DML_ACTIVATION_ELU_OPERATOR_DESC activation_elu;
-    DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC activation_hard_sigmoid;
-    DML_ACTIVATION_IDENTITY_OPERATOR_DESC activation_identity;
-    DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC activation_leaky_relu;
-    DML_ACTIVATION_LINEAR_OPERATOR_DESC activation_linear;
-    DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC activation_parametric_softplus;
-    DML_ACTIVATION_RELU_OPERATOR_DESC activation_relu;
-    DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC activation_scaled_elu;
-    DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC activation_scaled_tanh;
-    DML_ACTIVATION_SIGMOID_OPERATOR_DESC activation_sigmoid;
-    DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC activation_softplus;
-    DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC activation_softsign;
-    DML_ACTIVATION_TANH_OPERATOR_DESC activation_tanh;
-    DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC activation_thresholded_relu;
-    DML_ACTIVATION_SHRINK_OPERATOR_DESC activation_shrink;
-    DML_ACTIVATION_CELU_OPERATOR_DESC activation_celu;
-    DML_ACTIVATION_GELU_OPERATOR_DESC activation_gelu;
-    DML_ACTIVATION_SOFTMAX_OPERATOR_DESC activation_softmax;
-    DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC activation_softmax1;
-} dmlops_activation_desc;
+    char bytes[144];
+} dmlops_any_desc;
 
 static const dmlops_activation* const dmlops_activation_lists[] = {dmlops_activations_0, dmlops_activations_1, dmlops_activations_2, NULL};
 
@@ -5474,13 +5454,11 @@ typedef enum dmlops_kind { DMLOPS_TENSOR, DMLOPS_ADDRESS, DMLOPS_ENUM, DMLOPS_AC
 /* The types of numbers, of structs of numbers, and of a number whose type another member says. */
 typedef enum dmlops_type {
     DMLOPS_TYPE_NONE,
-    DMLOPS_TYPE_SCALE_BIAS,
-    DMLOPS_TYPE_FLOAT,
     DMLOPS_TYPE_UINT,
-    DMLOPS_TYPE_BOOL,
-    DMLOPS_TYPE_SIZE_2D,
+    DMLOPS_TYPE_UINT64,
     DMLOPS_TYPE_INT,
-    DMLOPS_TYPE_SCALAR_UNION,
+    DMLOPS_TYPE_BOOL,
+    DMLOPS_TYPE_FLOAT,
     DMLOPS_TYPE_BYTE,
     DMLOPS_TYPE_INT8,
     DMLOPS_TYPE_UINT8,
@@ -5489,8 +5467,11 @@ typedef enum dmlops_type {
     DMLOPS_TYPE_INT32,
     DMLOPS_TYPE_UINT32,
     DMLOPS_TYPE_INT64,
-    DMLOPS_TYPE_UINT64,
     DMLOPS_TYPE_DOUBLE,
+    DMLOPS_TYPE_SIZE_T,
+    DMLOPS_TYPE_SCALE_BIAS,
+    DMLOPS_TYPE_SIZE_2D,
+    DMLOPS_TYPE_SCALAR_UNION,
     DMLOPS_TYPE_FLOAT16,
 } dmlops_type;
 
@@ -5519,30 +5500,29 @@ typedef struct dmlops_place {
     int64_t index;
 } dmlops_place;
 
-struct dmlops_run;
+/* The fields that rules compare without a program: one of a tensor must equal that of another. */
+typedef enum dmlops_same {
+    DMLOPS_SAME_NONE,
+    DMLOPS_SAME_DimensionCount,
+    DMLOPS_SAME_DataType,
+    DMLOPS_SAME_Sizes
+} dmlops_same;
 
-struct dmlops_operator;
-
-/* A line of a rule and the function that checks it. `reads` is the position of the list of members that it reads in the
-   operator's code. Those that also apply to a fused activation are `fused`; those that limit the count of an
-   array and concern no output, `limits`, are checked before outputs are inferred. */
+/* A line of a rule: its member, its message, where its program starts; or the field and the members that it compares.
+   `reads` is the position of the list of members that it reads in the operator's code. Those that also apply to a fused
+   activation are `fused`; those that limit the count of an array and concern no output, `limits`, are checked before
+   outputs are inferred. */
 typedef struct dmlops_rule {
     const char* id;
-    void (*judge)(
-        struct dmlops_run* run, const struct dmlops_operator* op, const struct dmlops_rule* rule,
-        const void* description);
-    uint16_t start;      /* of the program, for dmlops_by_program */
-    uint16_t reads;
-    uint8_t operands[2]; /* the program's phrase; else the two members that a shared function compares */
-    uint8_t fused;
-    uint8_t limits;
-} dmlops_rule;
-
-/* The message if a program finds a violation. */
-typedef struct dmlops_phrase {
     const char* member;
     const char* format;
-} dmlops_phrase;
+    uint16_t start;
+    uint16_t reads;
+    uint8_t operands[2];
+    uint8_t same : 2; /* a dmlops_same */
+    uint8_t fused : 1;
+    uint8_t limits : 1;
+} dmlops_rule;
 
 /* In the order in which they are checked. */
 typedef enum dmlops_stage {
@@ -5559,7 +5539,6 @@ typedef struct dmlops_operator {
     const dmlops_member* members;
     const dmlops_rule* rules;
     const uint8_t* code;
-    const dmlops_phrase* phrases;
     const uint16_t* conditions;
     uint16_t type;
     uint16_t since;
@@ -5709,6 +5688,16 @@ static inline void dmlops_push(dmlops_list* list, int64_t value) {
     }
 }
 
+/* The entries of an array; none of one that is absent. */
+static inline dmlops_list dmlops_listed(const UINT* values, int64_t count) {
+    dmlops_list list;
+    list.count = 0;
+    for (int64_t i = 0; i < count && values != NULL; ++i) {
+        dmlops_push(&list, values[i]);
+    }
+    return list;
+}
+
 static inline int dmlops_same_arrays(const UINT* a, int64_t a_count, const UINT* b, int64_t b_count) {
     int same = a_count == b_count;
     for (int64_t i = 0; same && i < a_count; ++i) {
@@ -5730,26 +5719,6 @@ static inline const DML_BUFFER_TENSOR_DESC* dmlops_buffer(const DML_TENSOR_DESC*
    count is not read, because the count could be garbage, and rules on its entries are skipped. */
 static inline int64_t dmlops_readable_entries(int64_t count) {
     return count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1 ? count : 0;
-}
-
-static inline int64_t dmlops_entry(const UINT* values, int64_t count, int64_t index) {
-    return index >= 0 && index < dmlops_readable_entries(count) && values != NULL ? values[index] : 0;
-}
-
-static inline int64_t dmlops_product(const UINT* values, int64_t count) {
-    int64_t product = 1;
-    for (int64_t i = 0; i < dmlops_readable_entries(count) && values != NULL; ++i) {
-        product = dmlops_multiply(values[i], product);
-    }
-    return product;
-}
-
-static inline int64_t dmlops_sum(const UINT* values, int64_t count) {
-    int64_t sum = 0;
-    for (int64_t i = 0; i < dmlops_readable_entries(count) && values != NULL; ++i) {
-        sum = dmlops_add(values[i], sum);
-    }
-    return sum;
 }
 
 static inline int dmlops_is_pointer(const dmlops_member* member) {
@@ -5800,10 +5769,9 @@ typedef struct dmlops_program {
 
    In a graph, `ends` are the places that messages name.
 
-   The rest is set when the first violation is found. A rule that reads something another one has found to be wrong is
-   skipped: `broken` has these bits for each member, by position, and `fresh` those from the last rule that found a
-   violation. `tensor` has the bits of the tensor being checked, and `refused` one bit for each dimension count that has
-   already been reported. */
+   A rule that reads something another one has found to be wrong is skipped: `broken` has these bits for each member, by
+   position, and `fresh` those from the last rule that found a violation. `tensor` has the bits of the tensor being checked,
+   and `refused` one bit for each dimension count that has already been reported. */
 typedef struct dmlops_run {
     dmlops_violation* out;
     size_t capacity;
@@ -5830,23 +5798,34 @@ static inline void dmlops_begin(dmlops_run* run, int64_t level, dmlops_violation
     run->op = NULL;
     run->outer = NULL;
     run->program.code = NULL;
+    run->last = "";
+    memset(run->broken, 0, sizeof run->broken);
+    memset(run->fresh, 0, sizeof run->fresh);
     run->tensor = 0;
 }
 /* Messages. */
 
+/* Text that may be longer than the memory for it; its length goes on counting. A message that is cut ends in dots. */
 typedef struct dmlops_text {
     char* first;
     size_t size;
     size_t length;
+    int is_message;
 } dmlops_text;
 
 DMLOPS_CALLED void dmlops_put(dmlops_text* text, const char* more) {
-    for (; *more != '\0' && text->length < text->size - 1; ++more) {
-        text->first[text->length++] = *more;
+    for (; *more != '\0'; ++more, ++text->length) {
+        if (text->length + 1 < text->size) {
+            text->first[text->length] = *more;
+        }
     }
-    text->first[text->length] = '\0';
-    if (*more != '\0') {
-        memcpy(text->first + text->size - 4, "...", 4);
+    if (text->length < text->size) {
+        text->first[text->length] = '\0';
+    } else if (text->size > 0) {
+        text->first[text->size - 1] = '\0';
+        if (text->is_message) {
+            memcpy(text->first + text->size - 4, "...", 4);
+        }
     }
 }
 
@@ -5880,16 +5859,21 @@ DMLOPS_CALLED void dmlops_put_integer(dmlops_text* text, int64_t value) {
     dmlops_put(text, dmlops_digits(digits, value < 0, value < 0 ? 0 - (uint64_t)value : (uint64_t)value));
 }
 
+DMLOPS_CALLED void dmlops_put_unsigned(dmlops_text* text, uint64_t value) {
+    char digits[DMLOPS_MOST_DIGITS];
+    dmlops_put(text, dmlops_digits(digits, 0, value));
+}
+
 DMLOPS_CALLED void dmlops_put_float(dmlops_text* text, double value) {
     char digits[DMLOPS_MOST_DIGITS];
     dmlops_put(text, dmlops_float_digits(digits, value, 6));
 }
 
-DMLOPS_CALLED void dmlops_put_array(dmlops_text* text, const UINT* values, int64_t count) {
+DMLOPS_CALLED void dmlops_put_list(dmlops_text* text, const dmlops_list* list) {
     dmlops_put(text, "[");
-    for (int64_t i = 0; i < count && values != NULL; ++i) {
+    for (int64_t i = 0; i < list->count; ++i) {
         dmlops_put(text, i > 0 ? ", " : "");
-        dmlops_put_integer(text, values[i]);
+        dmlops_put_integer(text, list->values[i]);
     }
     dmlops_put(text, "]");
 }
@@ -5983,14 +5967,15 @@ static inline void dmlops_turn_to(dmlops_run* run, const char* rule) {
     }
 }
 
-/* Whether a rule reads something that another one has found to be wrong. */
-DMLOPS_CALLED int dmlops_unreliable(dmlops_run* run, const dmlops_operator* op, const dmlops_rule* rule) {
-    if (run->count == 0 || run->outer != NULL) {
-        return 0;
+/* Whether a rule reads something that another one has found to be wrong, or an array of numbers that is not read. */
+DMLOPS_CALLED int dmlops_is_skipped(
+    dmlops_run* run, const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
+    const int is_first = run->count == 0 || run->outer != NULL;
+    if (!is_first) {
+        dmlops_turn_to(run, rule->id);
     }
-    dmlops_turn_to(run, rule->id);
     for (const uint8_t* read = op->code + rule->reads; *read != DMLOPS_END; read += 2) {
-        if ((run->broken[read[0]] & read[1]) != 0) {
+        if ((!is_first && (run->broken[read[0]] & read[1]) != 0) || dmlops_is_unread(description, &op->members[read[0]])) {
             return 1;
         }
     }
@@ -6002,11 +5987,6 @@ static inline void dmlops_remember(dmlops_run* run, const char* rule, const char
     const size_t length = strcspn(path, ".[");
     const char* field = strchr(path, '.');
     uint8_t bit = DMLOPS_BIT_MEMBER;
-    if (run->count == 0) {
-        memset(run->broken, 0, sizeof run->broken);
-        memset(run->fresh, 0, sizeof run->fresh);
-        run->last = rule;
-    }
     dmlops_turn_to(run, rule);
     for (size_t i = 0; field != NULL && i < sizeof dmlops_fields / sizeof *dmlops_fields; ++i) {
         if (strcmp(field + 1, dmlops_fields[i]) == 0) {
@@ -6024,21 +6004,17 @@ static inline void dmlops_remember(dmlops_run* run, const char* rule, const char
 
 /* Counts a violation and, if there is room, writes it. It concerns a field of what is at a place; either can be null.
    In the format, %m is the path of that field, %p that of the place, %1 and %2 those of the
-   run's ends, %s a string, %i an int64_t, %u a uint64_t, %a an array and its
-   count, %e names and a value, %r a mask of ranks, %t types, %o activations, %v the next value of a program (passed
-   once), %% a percent sign. What precedes %| is the path below the place. The message ends at %? if an int64_t, or the program's next value, is 0. */
+   run's ends, %s a string, %i an int64_t, %u a uint64_t, %a a list, %e names and a value, %r a mask of ranks, %t types,
+   %o activations, %v the next value of a program (passed once), %% a percent sign. What precedes %| is the path below the place. The message ends at %? if an int64_t, or the program's next value, is 0. */
 DMLOPS_CALLED void dmlops_report(
     dmlops_run* run, const char* rule, const dmlops_place* place, const char* field, const char* format, ...) {
     va_list values;
     dmlops_violation* violation;
-    dmlops_text path;
-    dmlops_text message;
-    dmlops_text* text = &message;
     dmlops_program* program = NULL;
     char member[DMLOPS_PATH_SIZE] = "";
-    path.first = member;
-    path.size = sizeof member;
-    path.length = message.length = 0;
+    dmlops_text path = {member, sizeof member, 0, 1};
+    dmlops_text message = {NULL, 0, 0, 1};
+    dmlops_text* text = &message;
     if (place != NULL) {
         dmlops_put_place(&path, place);
         dmlops_put(&path, field != NULL ? "." : "");
@@ -6075,16 +6051,12 @@ DMLOPS_CALLED void dmlops_report(
         case 'i':
             dmlops_put_integer(text, va_arg(values, int64_t));
             break;
-        case 'u': {
-            char digits[DMLOPS_MOST_DIGITS];
-            dmlops_put(text, dmlops_digits(digits, 0, va_arg(values, uint64_t)));
+        case 'u':
+            dmlops_put_unsigned(text, va_arg(values, uint64_t));
             break;
-        }
-        case 'a': {
-            const UINT* array = va_arg(values, const UINT*);
-            dmlops_put_array(text, array, va_arg(values, int64_t));
+        case 'a':
+            dmlops_put_list(text, va_arg(values, const dmlops_list*));
             break;
-        }
         case 'v':
             program = program != NULL ? program : va_arg(values, dmlops_program*);
             dmlops_put_value(text, program);
@@ -6190,9 +6162,7 @@ typedef enum dmlops_operation {
     DMLOPS_FLOAT_EQUAL,
     DMLOPS_FLOAT_NOT_EQUAL,
     DMLOPS_FLOAT,
-    DMLOPS_FLOAT_NUMBER,
     DMLOPS_FLOAT_ENTRY,
-    DMLOPS_FLOAT_SELECT,
     DMLOPS_SIZES,
     DMLOPS_STRIDES,
     DMLOPS_UINTS,
@@ -6239,13 +6209,6 @@ typedef enum dmlops_value {DMLOPS_SHOW_INT, DMLOPS_SHOW_BOOL, DMLOPS_SHOW_FLOAT,
     DMLOPS_BYTE(number, 0), DMLOPS_BYTE(number, 1), DMLOPS_BYTE(number, 2), DMLOPS_BYTE(number, 3), \
     DMLOPS_BYTE(number, 4), DMLOPS_BYTE(number, 5), DMLOPS_BYTE(number, 6), DMLOPS_BYTE(number, 7)
 #define DMLOPS_AS_GIVEN INT64_MIN /* instead of a number: keep the given value, since none can be inferred */
-
-/* An array in place. */
-typedef struct dmlops_array {
-    const void* values;
-    int64_t count;
-    dmlops_operation kind; /* DMLOPS_UINTS, DMLOPS_INTS or DMLOPS_LIST */
-} dmlops_array;
 
 static int64_t dmlops_integer(dmlops_program* program);
 static void dmlops_append_next(dmlops_program* program, dmlops_list* list);
@@ -6327,89 +6290,42 @@ DMLOPS_INLINED int64_t dmlops_operand(dmlops_program* program) {
     return dmlops_integer(program);
 }
 
-/* Arrays. Reading out of range gives 0. */
+/* Arrays. */
 
-static inline int64_t dmlops_array_entry(const dmlops_array* array, int64_t index) {
-    if (index < 0 || index >= array->count || array->values == NULL) {
-        return 0;
-    }
-    switch (array->kind) {
-    case DMLOPS_UINTS:
-        return ((const UINT*)array->values)[index];
-    case DMLOPS_INTS:
-        return ((const INT*)array->values)[index];
-    default:
-        return ((const int64_t*)array->values)[index];
-    }
-}
-
-/* Evaluates the next array; `storage` holds it if the program builds it. */
-DMLOPS_CALLED dmlops_array dmlops_array_here(dmlops_program* program, dmlops_list* storage) {
-    dmlops_array array = {NULL, 0, DMLOPS_UINTS};
-    const DML_BUFFER_TENSOR_DESC* tensor;
-    switch (*program->next) {
-    case DMLOPS_SIZES:
-    case DMLOPS_STRIDES: {
-        const int strides = *program->next++ == DMLOPS_STRIDES;
-        tensor = dmlops_tensor_here(program);
-        array.values = strides ? tensor->Strides : tensor->Sizes;
-        array.count = tensor->DimensionCount;
-        break;
-    }
-    case DMLOPS_UINTS:
-    case DMLOPS_INTS:
-        array.kind = *program->next++ == DMLOPS_INTS ? DMLOPS_INTS : DMLOPS_UINTS;
-        array.values = dmlops_address_here(program);
-        array.count = dmlops_entries_here(program);
-        break;
-    default:
-        if (*program->next == DMLOPS_LIST) {
-            storage = &program->lists[program->next[1]];
-            program->next += 2;
-        } else {
-            storage->count = 0;
-            dmlops_append_next(program, storage);
-        }
-        array.values = storage->values;
-        array.count = storage->count;
-        array.kind = DMLOPS_LIST;
-        break;
-    }
-    return array;
+/* Evaluates the next array. */
+static inline dmlops_list dmlops_list_here(dmlops_program* program) {
+    dmlops_list list;
+    list.count = 0;
+    dmlops_append_next(program, &list);
+    return list;
 }
 
 /* Appends the entries from `lower` up to, but not including, `upper`. */
-static inline void dmlops_append_part(dmlops_list* list, const dmlops_array* array, int64_t lower, int64_t upper) {
-    for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < array->count && list->count < 24; ++i) {
-        dmlops_push(list, dmlops_array_entry(array, i));
+static inline void dmlops_append_part(dmlops_list* list, const dmlops_list* from, int64_t lower, int64_t upper) {
+    for (int64_t i = dmlops_max(lower, 0); i < dmlops_min(upper, from->count); ++i) {
+        dmlops_push(list, from->values[i]);
     }
 }
 
-/* Right-aligns an array to a length: leading entries are dropped, or added as `fill`. */
-static inline void dmlops_append_aligned(dmlops_list* list, const dmlops_array* array, int64_t length, int64_t fill) {
-    const int64_t kept = length < 0 ? 0 : length < 24 ? length : 24;
-    for (int64_t i = array->count - kept; i < array->count && list->count < 24; ++i) {
-        dmlops_push(list, i < 0 ? fill : dmlops_array_entry(array, i));
-    }
-}
-
-/* Appends part of an array, aligned or with an entry replaced. */
+/* Appends part of an array; or all of it with an entry replaced, or right-aligned to a length: leading entries are dropped,
+   or added with some value. */
 DMLOPS_CALLED void dmlops_append_changed(dmlops_program* program, dmlops_list* list) {
     const uint8_t operation = *program->next++;
-    dmlops_list storage;
-    const dmlops_array array = dmlops_array_here(program, &storage);
+    dmlops_list from = dmlops_list_here(program);
     const int64_t first = dmlops_integer(program);
-    const int64_t second = operation == DMLOPS_REST ? array.count : dmlops_integer(program);
-    const int64_t start = list->count;
+    const int64_t second = operation == DMLOPS_REST ? from.count : dmlops_integer(program);
     if (operation == DMLOPS_ALIGN) {
-        dmlops_append_aligned(list, &array, first, second);
-    } else if (operation == DMLOPS_REPLACE) {
-        dmlops_append_part(list, &array, 0, array.count);
-        if (first >= 0 && first < list->count - start) {
-            list->values[start + first] = second;
+        for (int64_t i = dmlops_min(first, 24); i > from.count; --i) {
+            dmlops_push(list, second);
         }
+        dmlops_append_part(list, &from, from.count - dmlops_max(first, 0), from.count);
+    } else if (operation == DMLOPS_REPLACE) {
+        if (first >= 0 && first < from.count) {
+            from.values[first] = second;
+        }
+        dmlops_append_part(list, &from, 0, from.count);
     } else {
-        dmlops_append_part(list, &array, first, second);
+        dmlops_append_part(list, &from, first, second);
     }
 }
 
@@ -6438,124 +6354,89 @@ static inline void dmlops_append_each(dmlops_program* program, dmlops_list* list
     program->next = end;
 }
 
-/* Appends the next array. */
+/* Appends the next array; nothing of one that is absent. */
 DMLOPS_CALLED void dmlops_append_next(dmlops_program* program, dmlops_list* list) {
-    switch (*program->next) {
-    case DMLOPS_JOIN:
-        ++program->next;
-        dmlops_append_next(program, list);
-        dmlops_append_next(program, list);
-        break;
-    case DMLOPS_ITEMS: {
-        const int count = program->next[1];
-        program->next += 2;
-        for (int i = 0; i < count; ++i) {
-            dmlops_push(list, dmlops_operand(program));
+    const uint8_t operation = *program->next++;
+    switch (operation) {
+    case DMLOPS_SIZES:
+    case DMLOPS_STRIDES: {
+        const DML_BUFFER_TENSOR_DESC* tensor = dmlops_tensor_here(program);
+        const UINT* values = operation == DMLOPS_STRIDES ? tensor->Strides : tensor->Sizes;
+        for (int64_t i = 0; values != NULL && i < dmlops_min(tensor->DimensionCount, 24); ++i) {
+            dmlops_push(list, values[i]);
         }
         break;
     }
+    case DMLOPS_UINTS:
+    case DMLOPS_INTS: {
+        const UINT* values = (const UINT*)dmlops_address_here(program);
+        const int64_t count = dmlops_entries_here(program);
+        for (int64_t i = 0; values != NULL && i < count; ++i) {
+            dmlops_push(list, operation == DMLOPS_INTS ? ((const INT*)values)[i] : (int64_t)values[i]);
+        }
+        break;
+    }
+    case DMLOPS_LIST: {
+        const dmlops_list* named = &program->lists[*program->next++];
+        dmlops_append_part(list, named, 0, named->count);
+        break;
+    }
+    case DMLOPS_JOIN:
+        dmlops_append_next(program, list);
+        dmlops_append_next(program, list);
+        break;
+    case DMLOPS_ITEMS:
+        for (int count = *program->next++; count > 0; --count) {
+            dmlops_push(list, dmlops_operand(program));
+        }
+        break;
     case DMLOPS_EACH:
-        ++program->next;
         dmlops_append_each(program, list);
         break;
     case DMLOPS_CHOOSE: {
-        dmlops_list other;
-        int64_t test;
-        ++program->next;
-        test = dmlops_integer(program);
-        other.count = 0;
-        dmlops_append_next(program, test != 0 ? list : &other);
-        other.count = 0;
-        dmlops_append_next(program, test != 0 ? &other : list);
+        const int64_t test = dmlops_integer(program);
+        const dmlops_list then = dmlops_list_here(program);
+        const dmlops_list otherwise = dmlops_list_here(program);
+        dmlops_append_part(list, test != 0 ? &then : &otherwise, 0, 24);
         break;
     }
-    case DMLOPS_SLICE:
-    case DMLOPS_REST:
-    case DMLOPS_ALIGN:
-    case DMLOPS_REPLACE:
+    default: /* DMLOPS_SLICE, DMLOPS_REST, DMLOPS_ALIGN, DMLOPS_REPLACE */
+        --program->next;
         dmlops_append_changed(program, list);
-        break;
-    default: {
-        const dmlops_array array = dmlops_array_here(program, list);
-        dmlops_append_part(list, &array, 0, array.count);
-        break;
-    }
     }
 }
 
 /* Numbers. */
 
 DMLOPS_CALLED int64_t dmlops_of_array(dmlops_program* program, uint8_t operation) {
-    dmlops_list storage;
-    const dmlops_array array = dmlops_array_here(program, &storage);
+    const dmlops_list list = dmlops_list_here(program);
     int64_t value = operation == DMLOPS_PRODUCT;
-    switch (operation) {
-    case DMLOPS_LENGTH:
-        return array.count;
-    case DMLOPS_ENTRY:
-        return dmlops_array_entry(&array, dmlops_integer(program));
-    default:
-        for (int64_t i = 0; i < array.count && array.values != NULL; ++i) {
-            const int64_t entry = dmlops_array_entry(&array, i);
-            value = operation == DMLOPS_SUM ? dmlops_add(value, entry) : dmlops_multiply(value, entry);
-        }
-        return value;
+    if (operation == DMLOPS_LENGTH) {
+        return list.count;
     }
-}
-
-DMLOPS_CALLED int64_t dmlops_same(dmlops_program* program) {
-    dmlops_list storage[2];
-    const dmlops_array first = dmlops_array_here(program, &storage[0]);
-    const dmlops_array second = dmlops_array_here(program, &storage[1]);
-    int same = first.count == second.count;
-    for (int64_t i = 0; same && i < first.count; ++i) {
-        same = dmlops_array_entry(&first, i) == dmlops_array_entry(&second, i);
-    }
-    return same;
-}
-
-DMLOPS_CALLED double dmlops_float(dmlops_program* program) {
-    FLOAT value = 0;
-    switch (*program->next++) {
-    case DMLOPS_FLOAT:
-        memcpy(&value, dmlops_here(program), sizeof value);
-        return (double)value;
-    case DMLOPS_FLOAT_NUMBER: {
-        uint64_t bits = 0;
-        double number;
-        for (int i = 0; i < 64; i += 8) {
-            bits |= (uint64_t)*program->next++ << i;
-        }
-        memcpy(&number, &bits, sizeof number);
-        return number;
-    }
-    case DMLOPS_FLOAT_ENTRY: {
-        const FLOAT* values = (const FLOAT*)dmlops_address_here(program);
-        const int64_t count = dmlops_entries_here(program);
+    if (operation == DMLOPS_ENTRY) { /* 0 out of range */
         const int64_t index = dmlops_integer(program);
-        return index >= 0 && index < count && values != NULL ? (double)values[index] : 0;
+        return index >= 0 && index < list.count ? list.values[index] : 0;
     }
-    case DMLOPS_FLOAT_SELECT: {
-        const int64_t test = dmlops_integer(program);
-        const double then = dmlops_float(program);
-        const double otherwise = dmlops_float(program);
-        return test != 0 ? then : otherwise;
+    for (int64_t i = 0; i < list.count; ++i) {
+        value = operation == DMLOPS_SUM ? dmlops_add(value, list.values[i]) : dmlops_multiply(value, list.values[i]);
     }
-    case DMLOPS_THROUGH: {
-        const char* base = program->base;
-        double part = 0;
-        program->base = (const char*)dmlops_address_here(program);
-        if (program->base != NULL) {
-            part = dmlops_float(program);
-        } else {
-            program->next += 2; /* the number and its offset */
-        }
-        program->base = base;
-        return part;
-    }
-    default:
-        return 0;
-    }
+    return value;
+}
+
+/* Fractions are numbers with the bits of a double. */
+
+static inline int64_t dmlops_bits_of(double value) {
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double dmlops_float(dmlops_program* program) {
+    const int64_t bits = dmlops_integer(program);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 DMLOPS_CALLED int64_t dmlops_compare_floats(dmlops_program* program, uint8_t operation) {
@@ -6570,10 +6451,8 @@ DMLOPS_CALLED int64_t dmlops_compare_floats(dmlops_program* program, uint8_t ope
         return left > right;
     case DMLOPS_FLOAT_GREATER_OR_EQUAL:
         return left >= right;
-    default: {
-        const int same = left >= right && left <= right;
-        return operation == DMLOPS_FLOAT_EQUAL ? same : !same;
-    }
+    default:
+        return (left >= right && left <= right) == (operation == DMLOPS_FLOAT_EQUAL);
     }
 }
 
@@ -6622,12 +6501,10 @@ DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
     switch (operation) {
     case DMLOPS_NUMBER: {
         uint64_t bits = 0;
-        int64_t value;
         for (int i = 0; i < 64; i += 8) {
             bits |= (uint64_t)*program->next++ << i;
         }
-        memcpy(&value, &bits, sizeof value);
-        return value;
+        return (int64_t)bits;
     }
     case DMLOPS_LEVEL:
         return program->level;
@@ -6644,6 +6521,17 @@ DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
         UINT64 value;
         memcpy(&value, dmlops_here(program), sizeof value);
         return dmlops_unsigned(value);
+    }
+    case DMLOPS_FLOAT: {
+        FLOAT value;
+        memcpy(&value, dmlops_here(program), sizeof value);
+        return dmlops_bits_of((double)value);
+    }
+    case DMLOPS_FLOAT_ENTRY: {
+        const FLOAT* values = (const FLOAT*)dmlops_address_here(program);
+        const int64_t count = dmlops_entries_here(program);
+        const int64_t index = dmlops_integer(program);
+        return index >= 0 && index < count && values != NULL ? dmlops_bits_of((double)values[index]) : 0;
     }
     case DMLOPS_GIVEN:
         return dmlops_address_here(program) != NULL;
@@ -6674,21 +6562,15 @@ DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
     case DMLOPS_COUNT:
         return dmlops_entries_here(program);
     case DMLOPS_ENTRY:
-        if (*program->next == DMLOPS_UINTS) { /* the most frequent kind */
-            const UINT* values;
-            int64_t count;
-            ++program->next;
-            values = (const UINT*)dmlops_address_here(program);
-            count = dmlops_uint_here(program);
-            return dmlops_entry(values, count, dmlops_integer(program));
-        }
-        return dmlops_of_array(program, operation);
     case DMLOPS_LENGTH:
     case DMLOPS_PRODUCT:
     case DMLOPS_SUM:
         return dmlops_of_array(program, operation);
-    case DMLOPS_SAME:
-        return dmlops_same(program);
+    case DMLOPS_SAME: {
+        const dmlops_list left = dmlops_list_here(program);
+        const dmlops_list right = dmlops_list_here(program);
+        return left.count == right.count && memcmp(left.values, right.values, (size_t)left.count * sizeof(int64_t)) == 0;
+    }
     case DMLOPS_NOT:
         return dmlops_integer(program) == 0;
     case DMLOPS_ALL:
@@ -6761,6 +6643,10 @@ DMLOPS_CALLED int64_t dmlops_integer(dmlops_program* program) {
             return left > right;
         case DMLOPS_GREATER_OR_EQUAL:
             return left >= right;
+        case DMLOPS_BIT_AND:
+            return left & right;
+        case DMLOPS_BIT_OR:
+            return left | right;
         case DMLOPS_ADD:
             return dmlops_add(left, right);
         case DMLOPS_SUBTRACT:
@@ -6775,10 +6661,8 @@ DMLOPS_CALLED int64_t dmlops_integer(dmlops_program* program) {
             return dmlops_min(left, right);
         case DMLOPS_MAX:
             return dmlops_max(left, right);
-        case DMLOPS_BIT_AND:
-            return left & right;
         default:
-            return left | right; /* DMLOPS_BIT_OR */
+            return 0;
         }
     }
     if (operation >= DMLOPS_FIRST_SMALL) {
@@ -6876,14 +6760,8 @@ static inline void dmlops_put_value(dmlops_text* text, dmlops_program* program) 
         dmlops_put_float(text, dmlops_float(program));
         break;
     case DMLOPS_SHOW_INTS: {
-        dmlops_list storage;
-        const dmlops_array array = dmlops_array_here(program, &storage);
-        dmlops_put(text, "[");
-        for (int64_t i = 0; i < array.count && array.values != NULL; ++i) {
-            dmlops_put(text, i > 0 ? ", " : "");
-            dmlops_put_integer(text, dmlops_array_entry(&array, i));
-        }
-        dmlops_put(text, "]");
+        const dmlops_list list = dmlops_list_here(program);
+        dmlops_put_list(text, &list);
         break;
     }
     case DMLOPS_SHOW_ENUM: {
@@ -6899,31 +6777,6 @@ static inline int dmlops_condition(const dmlops_run* run, int number) {
     dmlops_program program;
     dmlops_start(&program, run->op->code, run->op->conditions[number - 1], run->description, run->level);
     return dmlops_integer(&program) != 0;
-}
-
-/* Whether a rule depends on an array of numbers that is not read. */
-static inline int dmlops_reads_unread(
-    const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
-    for (const uint8_t* read = op->code + rule->reads; *read != 0xff; read += 2) {
-        if (dmlops_is_unread(description, &op->members[*read])) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Checks a rule by running its program. */
-static inline void dmlops_by_program(
-    dmlops_run* run, const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
-    dmlops_program* program = &run->program;
-    if (program->code != op->code || program->base != description) {
-        dmlops_prepare(program, op->code, description, run->level);
-    }
-    program->next = op->code + rule->start;
-    if (dmlops_fails(program) && !dmlops_unreliable(run, op, rule) && !dmlops_reads_unread(op, rule, description)) {
-        const dmlops_phrase* phrase = &op->phrases[rule->operands[0]];
-        dmlops_report(run, rule->id, run->outer, phrase->member, phrase->format, program);
-    }
 }
 /* Rules of every tensor. */
 
@@ -7379,7 +7232,7 @@ DMLOPS_CALLED void dmlops_judge_members(dmlops_run* run) {
     dmlops_judge_all_tensors(run, DMLOPS_STRUCTURE);
 }
 
-/* Rules that a field of one tensor equals that of another, if both are given. */
+/* Rules of operators. */
 
 /* Whether the sizes of one tensor are those of another, except for some that are 1. */
 static inline int dmlops_broadcasts(const DML_BUFFER_TENSOR_DESC* first, const DML_BUFFER_TENSOR_DESC* second) {
@@ -7391,46 +7244,50 @@ static inline int dmlops_broadcasts(const DML_BUFFER_TENSOR_DESC* first, const D
     return i == second->DimensionCount;
 }
 
-/* The tensor of a rule's first or second member. */
-static inline const DML_BUFFER_TENSOR_DESC* dmlops_tensor_of(
-    const dmlops_operator* op, const dmlops_rule* rule, const void* description, int number) {
-    const dmlops_member* member = &op->members[rule->operands[number]];
-    return dmlops_buffer((const DML_TENSOR_DESC*)dmlops_address(description, member));
-}
-
-static inline void dmlops_same_DimensionCount(
+/* Checks that a field of one tensor equals that of another, if both are given. */
+DMLOPS_CALLED void dmlops_judge_same(
     dmlops_run* run, const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
-    const DML_BUFFER_TENSOR_DESC* first = dmlops_tensor_of(op, rule, description, 0);
-    const DML_BUFFER_TENSOR_DESC* second = dmlops_tensor_of(op, rule, description, 1);
-    if (first != &dmlops_absent && second != &dmlops_absent && first->DimensionCount != second->DimensionCount &&
-        !dmlops_unreliable(run, op, rule)) {
-        const dmlops_place place = {NULL, op->members[rule->operands[0]].name, -1};
-        dmlops_report(run, rule->id, &place, "DimensionCount", "%m is %i; it must equal %s.DimensionCount, %i", (int64_t)first->DimensionCount,
-            op->members[rule->operands[1]].name, (int64_t)second->DimensionCount);
+    const dmlops_member* member = &op->members[rule->operands[0]];
+    const dmlops_member* other = &op->members[rule->operands[1]];
+    const DML_BUFFER_TENSOR_DESC* first = dmlops_buffer((const DML_TENSOR_DESC*)dmlops_address(description, member));
+    const DML_BUFFER_TENSOR_DESC* second = dmlops_buffer((const DML_TENSOR_DESC*)dmlops_address(description, other));
+    const dmlops_place place = {NULL, member->name, -1};
+    const int64_t counts[] = {first->DimensionCount, second->DimensionCount};
+    const int64_t types[] = {dmlops_enum(&first->DataType), dmlops_enum(&second->DataType)};
+    if (first == &dmlops_absent || second == &dmlops_absent) {
+        return;
+    }
+    if (rule->same == DMLOPS_SAME_DimensionCount && counts[0] != counts[1] && !dmlops_is_skipped(run, op, rule, description)) {
+        dmlops_report(
+            run, rule->id, &place, "DimensionCount", "%m is %i; it must equal %s.DimensionCount, %i", counts[0], other->name, counts[1]);
+    }
+    if (rule->same == DMLOPS_SAME_DataType && types[0] != types[1] && !dmlops_is_skipped(run, op, rule, description)) {
+        dmlops_report(
+            run, rule->id, &place, "DataType", "%m is %e; it must equal %s.DataType, %e", dmlops_names_TENSOR_DATA_TYPE, types[0], other->name, dmlops_names_TENSOR_DATA_TYPE, types[1]);
+    }
+    if (rule->same == DMLOPS_SAME_Sizes && !dmlops_same_arrays(first->Sizes, counts[0], second->Sizes, counts[1]) &&
+        !dmlops_is_skipped(run, op, rule, description)) {
+        const dmlops_list sizes[] = {dmlops_listed(first->Sizes, counts[0]), dmlops_listed(second->Sizes, counts[1])};
+        dmlops_report(
+            run, rule->id, &place, "Sizes", "%m is %a; it must equal %s.Sizes, %a%\?; DirectML broadcasts by strides: Sizes %a, with a stride of 0 in each dimension that repeats", &sizes[0], other->name, &sizes[1],
+            (int64_t)(member->is_input && dmlops_broadcasts(first, second)), &sizes[1]);
     }
 }
 
-static inline void dmlops_same_DataType(
+/* Checks a rule, by its program unless it only compares fields. */
+DMLOPS_CALLED void dmlops_judge_rule(
     dmlops_run* run, const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
-    const DML_BUFFER_TENSOR_DESC* first = dmlops_tensor_of(op, rule, description, 0);
-    const DML_BUFFER_TENSOR_DESC* second = dmlops_tensor_of(op, rule, description, 1);
-    if (first != &dmlops_absent && second != &dmlops_absent && dmlops_enum(&first->DataType) != dmlops_enum(&second->DataType) &&
-        !dmlops_unreliable(run, op, rule)) {
-        const dmlops_place place = {NULL, op->members[rule->operands[0]].name, -1};
-        dmlops_report(run, rule->id, &place, "DataType", "%m is %e; it must equal %s.DataType, %e", dmlops_names_TENSOR_DATA_TYPE, dmlops_enum(&first->DataType),
-            op->members[rule->operands[1]].name, dmlops_names_TENSOR_DATA_TYPE, dmlops_enum(&second->DataType));
+    dmlops_program* program = &run->program;
+    if (rule->same != DMLOPS_SAME_NONE) {
+        dmlops_judge_same(run, op, rule, description);
+        return;
     }
-}
-
-static inline void dmlops_same_Sizes(
-    dmlops_run* run, const dmlops_operator* op, const dmlops_rule* rule, const void* description) {
-    const DML_BUFFER_TENSOR_DESC* first = dmlops_tensor_of(op, rule, description, 0);
-    const DML_BUFFER_TENSOR_DESC* second = dmlops_tensor_of(op, rule, description, 1);
-    if (first != &dmlops_absent && second != &dmlops_absent && !dmlops_same_arrays(first->Sizes, first->DimensionCount, second->Sizes, second->DimensionCount) &&
-        !dmlops_unreliable(run, op, rule)) {
-        const dmlops_place place = {NULL, op->members[rule->operands[0]].name, -1};
-        dmlops_report(run, rule->id, &place, "Sizes", "%m is %a; it must equal %s.Sizes, %a%\?; DirectML broadcasts by strides: Sizes %a, with a stride of 0 in each dimension that repeats", first->Sizes, (int64_t)first->DimensionCount,
-            op->members[rule->operands[1]].name, second->Sizes, (int64_t)second->DimensionCount, (int64_t)(op->members[rule->operands[0]].is_input && dmlops_broadcasts(first, second)), second->Sizes, (int64_t)second->DimensionCount);
+    if (program->code != op->code || program->base != description) {
+        dmlops_prepare(program, op->code, description, run->level);
+    }
+    program->next = op->code + rule->start;
+    if (dmlops_fails(program) && !dmlops_is_skipped(run, op, rule, description)) {
+        dmlops_report(run, rule->id, run->outer, rule->member, rule->format, program);
     }
 }
 /* Rules of each operator. */
@@ -7448,9 +7305,9 @@ static const uint8_t dmlops_element_wise_identity_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_identity_rules[] = {
-    {"DML-ELEMENT_WISE_IDENTITY-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IDENTITY-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IDENTITY-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_IDENTITY-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_IDENTITY-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_IDENTITY-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_abs_members[] = {
@@ -7466,9 +7323,9 @@ static const uint8_t dmlops_element_wise_abs_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_abs_rules[] = {
-    {"DML-ELEMENT_WISE_ABS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ABS-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ABS-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ABS-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ABS-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ABS-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_acos_members[] = {
@@ -7484,9 +7341,9 @@ static const uint8_t dmlops_element_wise_acos_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_acos_rules[] = {
-    {"DML-ELEMENT_WISE_ACOS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ACOS-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ACOS-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ACOS-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ACOS-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ACOS-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_add_members[] = {
@@ -7505,12 +7362,12 @@ static const uint8_t dmlops_element_wise_add_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_add_rules[] = {
-    {"DML-ELEMENT_WISE_ADD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ADD-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ADD-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ADD-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ADD-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ADD-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ADD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ADD-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ADD-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ADD-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ADD-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_ADD-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_asin_members[] = {
@@ -7526,9 +7383,9 @@ static const uint8_t dmlops_element_wise_asin_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_asin_rules[] = {
-    {"DML-ELEMENT_WISE_ASIN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ASIN-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ASIN-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ASIN-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ASIN-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ASIN-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_atan_members[] = {
@@ -7544,9 +7401,9 @@ static const uint8_t dmlops_element_wise_atan_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_atan_rules[] = {
-    {"DML-ELEMENT_WISE_ATAN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ATAN-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ATAN-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ATAN-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ATAN-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ATAN-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_ceil_members[] = {
@@ -7562,9 +7419,9 @@ static const uint8_t dmlops_element_wise_ceil_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_ceil_rules[] = {
-    {"DML-ELEMENT_WISE_CEIL-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CEIL-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CEIL-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_CEIL-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_CEIL-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_CEIL-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_clip_members[] = {
@@ -7582,9 +7439,9 @@ static const uint8_t dmlops_element_wise_clip_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_clip_rules[] = {
-    {"DML-ELEMENT_WISE_CLIP-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_cos_members[] = {
@@ -7600,9 +7457,9 @@ static const uint8_t dmlops_element_wise_cos_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_cos_rules[] = {
-    {"DML-ELEMENT_WISE_COS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_COS-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_COS-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_COS-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_COS-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_COS-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_divide_members[] = {
@@ -7621,12 +7478,12 @@ static const uint8_t dmlops_element_wise_divide_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_divide_rules[] = {
-    {"DML-ELEMENT_WISE_DIVIDE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DIVIDE-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DIVIDE-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DIVIDE-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DIVIDE-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DIVIDE-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DIVIDE-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_DIVIDE-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_DIVIDE-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_DIVIDE-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_DIVIDE-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_DIVIDE-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_exp_members[] = {
@@ -7642,9 +7499,9 @@ static const uint8_t dmlops_element_wise_exp_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_exp_rules[] = {
-    {"DML-ELEMENT_WISE_EXP-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_EXP-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_EXP-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_EXP-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_EXP-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_EXP-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_floor_members[] = {
@@ -7660,9 +7517,9 @@ static const uint8_t dmlops_element_wise_floor_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_floor_rules[] = {
-    {"DML-ELEMENT_WISE_FLOOR-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_FLOOR-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_FLOOR-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_FLOOR-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_FLOOR-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_FLOOR-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_log_members[] = {
@@ -7678,9 +7535,9 @@ static const uint8_t dmlops_element_wise_log_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_log_rules[] = {
-    {"DML-ELEMENT_WISE_LOG-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOG-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOG-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOG-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOG-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOG-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_logical_and_members[] = {
@@ -7699,12 +7556,12 @@ static const uint8_t dmlops_element_wise_logical_and_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_and_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_AND-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_AND-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_AND-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_AND-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_AND-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_AND-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_AND-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_AND-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_AND-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_AND-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_AND-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_AND-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_logical_equals_members[] = {
@@ -7722,11 +7579,11 @@ static const uint8_t dmlops_element_wise_logical_equals_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_equals_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", NULL, NULL, 0, 5, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", NULL, NULL, 0, 12, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", NULL, NULL, 0, 12, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_logical_greater_than_members[] = {
@@ -7744,11 +7601,11 @@ static const uint8_t dmlops_element_wise_logical_greater_than_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_greater_than_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", NULL, NULL, 0, 5, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", NULL, NULL, 0, 12, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", NULL, NULL, 0, 12, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_logical_less_than_members[] = {
@@ -7766,11 +7623,11 @@ static const uint8_t dmlops_element_wise_logical_less_than_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_less_than_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", NULL, NULL, 0, 5, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", NULL, NULL, 0, 12, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes", NULL, NULL, 0, 12, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_logical_not_members[] = {
@@ -7785,9 +7642,9 @@ static const uint8_t dmlops_element_wise_logical_not_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_not_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_NOT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_NOT-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_NOT-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_NOT-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_NOT-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_NOT-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_logical_or_members[] = {
@@ -7806,12 +7663,12 @@ static const uint8_t dmlops_element_wise_logical_or_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_or_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_OR-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_OR-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_OR-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_OR-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_OR-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_OR-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_OR-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_OR-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_OR-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_OR-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_OR-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_OR-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_logical_xor_members[] = {
@@ -7830,12 +7687,12 @@ static const uint8_t dmlops_element_wise_logical_xor_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_xor_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_XOR-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_max_members[] = {
@@ -7854,12 +7711,12 @@ static const uint8_t dmlops_element_wise_max_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_max_rules[] = {
-    {"DML-ELEMENT_WISE_MAX-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MAX-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MAX-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MAX-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MAX-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MAX-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_MAX-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MAX-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MAX-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MAX-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MAX-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_MAX-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_mean_members[] = {
@@ -7878,12 +7735,12 @@ static const uint8_t dmlops_element_wise_mean_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_mean_rules[] = {
-    {"DML-ELEMENT_WISE_MEAN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MEAN-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MEAN-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MEAN-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MEAN-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MEAN-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_MEAN-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MEAN-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MEAN-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MEAN-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MEAN-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_MEAN-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_min_members[] = {
@@ -7902,12 +7759,12 @@ static const uint8_t dmlops_element_wise_min_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_min_rules[] = {
-    {"DML-ELEMENT_WISE_MIN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MIN-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MIN-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MIN-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MIN-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MIN-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_MIN-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MIN-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MIN-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MIN-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MIN-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_MIN-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_multiply_members[] = {
@@ -7926,12 +7783,12 @@ static const uint8_t dmlops_element_wise_multiply_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_multiply_rules[] = {
-    {"DML-ELEMENT_WISE_MULTIPLY-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MULTIPLY-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MULTIPLY-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MULTIPLY-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MULTIPLY-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MULTIPLY-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_MULTIPLY-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MULTIPLY-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MULTIPLY-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MULTIPLY-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MULTIPLY-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_MULTIPLY-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_pow_members[] = {
@@ -7955,16 +7812,13 @@ static const uint8_t dmlops_element_wise_pow_code[] = {
         DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_element_wise_pow_phrases[] = {
-    {"ExponentTensor.DataType", "ExponentTensor.DataType is %v; below feature level 3.0 it must equal InputTensor.DataType, %v"},
-};
 static const dmlops_rule dmlops_element_wise_pow_rules[] = {
-    {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 35, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-same-rank", dmlops_same_DimensionCount, 0, 35, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-same-type", dmlops_same_DataType, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-exponent-type", dmlops_by_program, 10, 5, {0, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-same-sizes", dmlops_same_Sizes, 0, 42, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_POW-same-sizes", dmlops_same_Sizes, 0, 42, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-rank", NULL, NULL, 0, 35, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-rank", NULL, NULL, 0, 35, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-type", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_POW-exponent-type", "ExponentTensor.DataType", "ExponentTensor.DataType is %v; below feature level 3.0 it must equal InputTensor.DataType, %v", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-sizes", NULL, NULL, 0, 42, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_POW-same-sizes", NULL, NULL, 0, 42, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_constant_pow_members[] = {
@@ -7981,9 +7835,9 @@ static const uint8_t dmlops_element_wise_constant_pow_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_constant_pow_rules[] = {
-    {"DML-ELEMENT_WISE_CONSTANT_POW-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CONSTANT_POW-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CONSTANT_POW-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_CONSTANT_POW-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_CONSTANT_POW-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_CONSTANT_POW-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_recip_members[] = {
@@ -7999,9 +7853,9 @@ static const uint8_t dmlops_element_wise_recip_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_recip_rules[] = {
-    {"DML-ELEMENT_WISE_RECIP-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_RECIP-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_RECIP-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_RECIP-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_RECIP-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_RECIP-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_sin_members[] = {
@@ -8017,9 +7871,9 @@ static const uint8_t dmlops_element_wise_sin_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_sin_rules[] = {
-    {"DML-ELEMENT_WISE_SIN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SIN-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SIN-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_SIN-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_SIN-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_SIN-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_sqrt_members[] = {
@@ -8035,9 +7889,9 @@ static const uint8_t dmlops_element_wise_sqrt_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_sqrt_rules[] = {
-    {"DML-ELEMENT_WISE_SQRT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SQRT-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SQRT-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_SQRT-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_SQRT-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_SQRT-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_subtract_members[] = {
@@ -8056,12 +7910,12 @@ static const uint8_t dmlops_element_wise_subtract_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_subtract_rules[] = {
-    {"DML-ELEMENT_WISE_SUBTRACT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SUBTRACT-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SUBTRACT-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SUBTRACT-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SUBTRACT-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SUBTRACT-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_SUBTRACT-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_SUBTRACT-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_SUBTRACT-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_SUBTRACT-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_SUBTRACT-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_SUBTRACT-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_tan_members[] = {
@@ -8077,9 +7931,9 @@ static const uint8_t dmlops_element_wise_tan_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_tan_rules[] = {
-    {"DML-ELEMENT_WISE_TAN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_TAN-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_TAN-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_TAN-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_TAN-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_TAN-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_threshold_members[] = {
@@ -8096,9 +7950,9 @@ static const uint8_t dmlops_element_wise_threshold_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_threshold_rules[] = {
-    {"DML-ELEMENT_WISE_THRESHOLD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_THRESHOLD-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_THRESHOLD-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_THRESHOLD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_THRESHOLD-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_THRESHOLD-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_quantize_linear_members[] = {
@@ -8135,22 +7989,17 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
         DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_element_wise_quantize_linear_phrases[] = {
-    {"ZeroPointTensor", "ZeroPointTensor is absent; below feature level 6.2 it must be given"},
-    {"ScaleTensor.DataType", "ScaleTensor.DataType is %v; it must equal FLOAT32 (INT32 input has FLOAT32 scales, other input has scales of the same type)"},
-    {"ScaleTensor.DataType", "ScaleTensor.DataType is %v; it must equal InputTensor.DataType, %v (INT32 input has FLOAT32 scales, other input has scales of the same type)"},
-};
 static const dmlops_rule dmlops_element_wise_quantize_linear_rules[] = {
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 58, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 58, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 58, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 22, 17, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", dmlops_by_program, 35, 17, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", dmlops_same_DataType, 0, 53, {2, 3}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 67, {3, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor", "ZeroPointTensor is absent; below feature level 6.2 it must be given", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", NULL, NULL, 0, 58, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", NULL, NULL, 0, 58, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", NULL, NULL, 0, 58, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "ScaleTensor.DataType", "ScaleTensor.DataType is %v; it must equal FLOAT32 (INT32 input has FLOAT32 scales, other input has scales of the same type)", 22, 17, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "ScaleTensor.DataType", "ScaleTensor.DataType is %v; it must equal InputTensor.DataType, %v (INT32 input has FLOAT32 scales, other input has scales of the same type)", 35, 17, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-output-zero-point", NULL, NULL, 0, 53, {2, 3}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", NULL, NULL, 0, 67, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", NULL, NULL, 0, 67, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", NULL, NULL, 0, 67, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_dequantize_linear_members[] = {
@@ -8175,19 +8024,16 @@ static const uint8_t dmlops_element_wise_dequantize_linear_code[] = {
         DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_element_wise_dequantize_linear_phrases[] = {
-    {"ZeroPointTensor", "ZeroPointTensor is absent; below feature level 6.2 it must be given"},
-};
 static const dmlops_rule dmlops_element_wise_dequantize_linear_rules[] = {
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 27, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 27, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 27, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", dmlops_same_DataType, 0, 17, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", dmlops_same_DataType, 0, 22, {3, 1}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 36, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 36, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", dmlops_same_Sizes, 0, 36, {3, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor", "ZeroPointTensor is absent; below feature level 6.2 it must be given", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", NULL, NULL, 0, 27, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", NULL, NULL, 0, 27, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", NULL, NULL, 0, 27, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", NULL, NULL, 0, 17, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", NULL, NULL, 0, 22, {3, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", NULL, NULL, 0, 36, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", NULL, NULL, 0, 36, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", NULL, NULL, 0, 36, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_elu_members[] = {
@@ -8203,9 +8049,9 @@ static const uint8_t dmlops_activation_elu_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_elu_rules[] = {
-    {"DML-ACTIVATION_ELU-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_ELU-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_ELU-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_ELU-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_ELU-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_ELU-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_hardmax_members[] = {
@@ -8227,14 +8073,11 @@ static const uint8_t dmlops_activation_hardmax_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_activation_hardmax_phrases[] = {
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (only the last two dimensions, batch and row, count)"},
-};
 static const dmlops_rule dmlops_activation_hardmax_rules[] = {
-    {"DML-ACTIVATION_HARDMAX-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX-effective-rank", dmlops_by_program, 13, 10, {0, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX-same-sizes", dmlops_same_Sizes, 0, 35, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_HARDMAX-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_HARDMAX-effective-rank", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (only the last two dimensions, batch and row, count)", 13, 10, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ACTIVATION_HARDMAX-same-sizes", NULL, NULL, 0, 35, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_hard_sigmoid_members[] = {
@@ -8251,9 +8094,9 @@ static const uint8_t dmlops_activation_hard_sigmoid_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_hard_sigmoid_rules[] = {
-    {"DML-ACTIVATION_HARD_SIGMOID-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARD_SIGMOID-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARD_SIGMOID-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARD_SIGMOID-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_HARD_SIGMOID-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_HARD_SIGMOID-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_identity_members[] = {
@@ -8268,9 +8111,9 @@ static const uint8_t dmlops_activation_identity_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_identity_rules[] = {
-    {"DML-ACTIVATION_IDENTITY-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_IDENTITY-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_IDENTITY-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_IDENTITY-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_IDENTITY-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_IDENTITY-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_leaky_relu_members[] = {
@@ -8286,9 +8129,9 @@ static const uint8_t dmlops_activation_leaky_relu_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_leaky_relu_rules[] = {
-    {"DML-ACTIVATION_LEAKY_RELU-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LEAKY_RELU-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LEAKY_RELU-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LEAKY_RELU-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_LEAKY_RELU-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_LEAKY_RELU-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_linear_members[] = {
@@ -8305,9 +8148,9 @@ static const uint8_t dmlops_activation_linear_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_linear_rules[] = {
-    {"DML-ACTIVATION_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LINEAR-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LINEAR-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LINEAR-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_LINEAR-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_LINEAR-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_log_softmax_members[] = {
@@ -8329,14 +8172,11 @@ static const uint8_t dmlops_activation_log_softmax_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_activation_log_softmax_phrases[] = {
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (only the last two dimensions, batch and row, count)"},
-};
 static const dmlops_rule dmlops_activation_log_softmax_rules[] = {
-    {"DML-ACTIVATION_LOG_SOFTMAX-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX-effective-rank", dmlops_by_program, 13, 10, {0, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX-same-sizes", dmlops_same_Sizes, 0, 35, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX-effective-rank", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (only the last two dimensions, batch and row, count)", 13, 10, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX-same-sizes", NULL, NULL, 0, 35, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_parameterized_relu_members[] = {
@@ -8355,12 +8195,12 @@ static const uint8_t dmlops_activation_parameterized_relu_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_parameterized_relu_rules[] = {
-    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_parametric_softplus_members[] = {
@@ -8377,9 +8217,9 @@ static const uint8_t dmlops_activation_parametric_softplus_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_parametric_softplus_rules[] = {
-    {"DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_relu_members[] = {
@@ -8394,9 +8234,9 @@ static const uint8_t dmlops_activation_relu_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_relu_rules[] = {
-    {"DML-ACTIVATION_RELU-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_RELU-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_RELU-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_RELU-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_RELU-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_RELU-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_scaled_elu_members[] = {
@@ -8413,9 +8253,9 @@ static const uint8_t dmlops_activation_scaled_elu_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_scaled_elu_rules[] = {
-    {"DML-ACTIVATION_SCALED_ELU-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SCALED_ELU-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SCALED_ELU-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SCALED_ELU-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_SCALED_ELU-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_SCALED_ELU-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_scaled_tanh_members[] = {
@@ -8432,9 +8272,9 @@ static const uint8_t dmlops_activation_scaled_tanh_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_scaled_tanh_rules[] = {
-    {"DML-ACTIVATION_SCALED_TANH-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SCALED_TANH-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SCALED_TANH-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SCALED_TANH-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_SCALED_TANH-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_SCALED_TANH-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_sigmoid_members[] = {
@@ -8449,9 +8289,9 @@ static const uint8_t dmlops_activation_sigmoid_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_sigmoid_rules[] = {
-    {"DML-ACTIVATION_SIGMOID-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SIGMOID-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SIGMOID-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SIGMOID-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_SIGMOID-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_SIGMOID-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_softmax_members[] = {
@@ -8473,14 +8313,11 @@ static const uint8_t dmlops_activation_softmax_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_activation_softmax_phrases[] = {
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (only the last two dimensions, batch and row, count)"},
-};
 static const dmlops_rule dmlops_activation_softmax_rules[] = {
-    {"DML-ACTIVATION_SOFTMAX-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX-effective-rank", dmlops_by_program, 13, 10, {0, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX-same-sizes", dmlops_same_Sizes, 0, 35, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX-effective-rank", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (only the last two dimensions, batch and row, count)", 13, 10, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX-same-sizes", NULL, NULL, 0, 35, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_softplus_members[] = {
@@ -8496,19 +8333,16 @@ static const uint8_t dmlops_activation_softplus_code[] = {
     2 /* Steepness */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-ACTIVATION_SOFTPLUS-steepness-range: Steepness >= 1.0 */
     DMLOPS_WHEN, DMLOPS_LESS, DMLOPS_LEVEL, DMLOPS_NUMBER, DMLOPS_BYTES(25600),
-    DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT, DMLOPS_AT(Steepness), DMLOPS_FLOAT_NUMBER,
-        0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */,
+    DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT, DMLOPS_AT(Steepness), DMLOPS_NUMBER,
+        DMLOPS_BYTES(0x3ff0000000000000) /* 1.0 */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT, DMLOPS_AT(Steepness),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_activation_softplus_phrases[] = {
-    {"Steepness", "Steepness is %v; below feature level 6.4 it must be at least 1.0"},
-};
 static const dmlops_rule dmlops_activation_softplus_rules[] = {
-    {"DML-ACTIVATION_SOFTPLUS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTPLUS-steepness-range", dmlops_by_program, 18, 15, {0, 0}, 1, 0},
-    {"DML-ACTIVATION_SOFTPLUS-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTPLUS-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTPLUS-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_SOFTPLUS-steepness-range", "Steepness", "Steepness is %v; below feature level 6.4 it must be at least 1.0", 18, 15, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ACTIVATION_SOFTPLUS-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_SOFTPLUS-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_softsign_members[] = {
@@ -8523,9 +8357,9 @@ static const uint8_t dmlops_activation_softsign_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_softsign_rules[] = {
-    {"DML-ACTIVATION_SOFTSIGN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTSIGN-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTSIGN-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTSIGN-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_SOFTSIGN-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_SOFTSIGN-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_tanh_members[] = {
@@ -8540,9 +8374,9 @@ static const uint8_t dmlops_activation_tanh_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_tanh_rules[] = {
-    {"DML-ACTIVATION_TANH-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_TANH-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_TANH-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_TANH-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_TANH-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_TANH-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_thresholded_relu_members[] = {
@@ -8558,9 +8392,9 @@ static const uint8_t dmlops_activation_thresholded_relu_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_thresholded_relu_rules[] = {
-    {"DML-ACTIVATION_THRESHOLDED_RELU-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_THRESHOLDED_RELU-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_THRESHOLDED_RELU-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_THRESHOLDED_RELU-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_THRESHOLDED_RELU-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_THRESHOLDED_RELU-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_convolution_members[] = {
@@ -8756,41 +8590,26 @@ static const uint8_t dmlops_convolution_code[] = {
         DMLOPS_SLOT(17) /* OutputChannelCount */, DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_convolution_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (all dimensions but batch and channel are spatial)"},
-    {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
-    {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[0], %v (the filters of all groups cover the input's channels)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter must fit in the padded input)"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each output channel)%\?; a bias is along dimension 1"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[0], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-};
 static const dmlops_rule dmlops_convolution_rules[] = {
-    {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-CONVOLUTION-dimension-count", dmlops_by_program, 14, 9, {0, 0}, 1, 1},
-    {"DML-CONVOLUTION-group-count-range", dmlops_by_program, 35, 32, {1, 0}, 1, 0},
-    {"DML-CONVOLUTION-strides-range", dmlops_by_program, 45, 42, {2, 0}, 1, 0},
-    {"DML-CONVOLUTION-dilations-range", dmlops_by_program, 70, 67, {3, 0}, 1, 0},
-    {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 92, {1, 0}, 0, 0},
-    {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 92, {2, 0}, 0, 0},
-    {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, 92, {3, 0}, 0, 0},
-    {"DML-CONVOLUTION-filter-groups", dmlops_by_program, 106, 101, {4, 0}, 1, 0},
-    {"DML-CONVOLUTION-input-channels", dmlops_by_program, 130, 121, {5, 0}, 1, 0},
-    {"DML-CONVOLUTION-input-channels", dmlops_by_program, 167, 121, {6, 0}, 1, 0},
-    {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 230, 191, {7, 0}, 1, 0},
-    {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 366, 339, {8, 0}, 1, 0},
-    {"DML-CONVOLUTION-output-batches", dmlops_by_program, 420, 415, {9, 0}, 0, 0},
-    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 444, 435, {10, 0}, 1, 0},
-    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 468, 435, {11, 0}, 1, 0},
-    {"DML-CONVOLUTION-spatial-sizes", dmlops_by_program, 610, 505, {12, 0}, 1, 0},
+    {"DML-CONVOLUTION-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-CONVOLUTION-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-CONVOLUTION-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-CONVOLUTION-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (all dimensions but batch and channel are spatial)", 14, 9, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-CONVOLUTION-group-count-range", "GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)", 35, 32, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the filter has to move)", 45, 42, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION-dilations-range", "Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)", 70, 67, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION-same-type", NULL, NULL, 0, 92, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-CONVOLUTION-same-type", NULL, NULL, 0, 92, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-CONVOLUTION-same-type", NULL, NULL, 0, 92, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-CONVOLUTION-filter-groups", "FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)", 106, 101, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION-input-channels", "InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)", 130, 121, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION-input-channels", "InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[0], %v (the filters of all groups cover the input's channels)", 167, 121, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION-filter-fits", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter must fit in the padded input)", 230, 191, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION-bias-sizes", "BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each output channel)%\?; a bias is along dimension 1", 366, 339, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION-output-batches", "OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v", 420, 415, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-CONVOLUTION-output-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[0], %v", 444, 435, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION-output-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v", 468, 435, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 610, 505, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_gemm_members[] = {
@@ -8880,24 +8699,18 @@ static const uint8_t dmlops_gemm_code[] = {
         DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_gemm_phrases[] = {
-    {"BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)"},
-    {"BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (A has as many columns as B has rows, after their transforms)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B, each after its transform)"},
-    {"ATensor.Sizes", "ATensor.Sizes[%v]%|ATensor.Sizes[%v] is %v; it should be at most 65535 (DirectML is known to reject more channels)"},
-};
 static const dmlops_rule dmlops_gemm_rules[] = {
-    {"DML-GEMM-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-GEMM-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-GEMM-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-GEMM-same-type", dmlops_same_DataType, 0, 9, {1, 0}, 0, 0},
-    {"DML-GEMM-same-type", dmlops_same_DataType, 0, 9, {2, 0}, 0, 0},
-    {"DML-GEMM-same-type", dmlops_same_DataType, 0, 9, {3, 0}, 0, 0},
-    {"DML-GEMM-batch-sizes", dmlops_by_program, 23, 18, {0, 0}, 0, 0},
-    {"DML-GEMM-inner-size", dmlops_by_program, 74, 51, {1, 0}, 1, 0},
-    {"DML-GEMM-output-sizes", dmlops_by_program, 179, 140, {2, 0}, 1, 0},
-    {"DML-GEMM-same-sizes", dmlops_same_Sizes, 0, 220, {2, 3}, 0, 0},
-    {"DML-GEMM-channel-limit", dmlops_by_program, 228, 225, {3, 0}, 0, 0},
+    {"DML-GEMM-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GEMM-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GEMM-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GEMM-same-type", NULL, NULL, 0, 9, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GEMM-same-type", NULL, NULL, 0, 9, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GEMM-same-type", NULL, NULL, 0, 9, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GEMM-batch-sizes", "BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)", 23, 18, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GEMM-inner-size", "BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (A has as many columns as B has rows, after their transforms)", 74, 51, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GEMM-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B, each after its transform)", 179, 140, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GEMM-same-sizes", NULL, NULL, 0, 220, {2, 3}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-GEMM-channel-limit", "ATensor.Sizes", "ATensor.Sizes[%v]%|ATensor.Sizes[%v] is %v; it should be at most 65535 (DirectML is known to reject more channels)", 228, 225, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_reduce_members[] = {
@@ -8986,19 +8799,13 @@ static const uint8_t dmlops_reduce_code[] = {
     DMLOPS_LIST, 0,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_reduce_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensor.DataType, %v (only index outputs have their own type)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)"},
-};
 static const uint16_t dmlops_reduce_conditions[] = {196, 202, 216, 226, 234, 240, 246, 254};
 static const dmlops_rule dmlops_reduce_rules[] = {
-    {"DML-REDUCE-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 1}, 0, 0},
-    {"DML-REDUCE-axes-range", dmlops_by_program, 54, 49, {1, 0}, 1, 0},
-    {"DML-REDUCE-same-type", dmlops_by_program, 124, 117, {2, 0}, 1, 0},
-    {"DML-REDUCE-output-sizes", dmlops_by_program, 181, 145, {3, 0}, 1, 0},
-    {"DML-REDUCE-axis-count", dmlops_by_program, 10, 5, {0, 0}, 1, 0},
+    {"DML-REDUCE-same-rank", NULL, NULL, 0, 0, {2, 1}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-REDUCE-axes-range", "Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 54, 49, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-REDUCE-same-type", "OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensor.DataType, %v (only index outputs have their own type)", 124, 117, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-REDUCE-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)", 181, 145, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-REDUCE-axis-count", "AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_average_pooling_members[] = {
@@ -9153,27 +8960,17 @@ static const uint8_t dmlops_average_pooling_code[] = {
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_average_pooling_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-};
 static const dmlops_rule dmlops_average_pooling_rules[] = {
-    {"DML-AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-AVERAGE_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING-same-type", dmlops_same_DataType, 0, 78, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING-windows-within", dmlops_by_program, 256, 247, {5, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING-first-window", dmlops_by_program, 333, 328, {6, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING-spatial-sizes", dmlops_by_program, 485, 367, {7, 0}, 1, 0},
+    {"DML-AVERAGE_POOLING-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-AVERAGE_POOLING-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-AVERAGE_POOLING-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING-window-size-range", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING-same-type", NULL, NULL, 0, 78, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)", 222, 217, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-AVERAGE_POOLING-window-fits", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number", 120, 83, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING-windows-within", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v", 256, 247, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING-first-window", "StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)", 333, 328, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 485, 367, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
@@ -9335,31 +9132,19 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-    {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
-    {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
-};
 static const dmlops_rule dmlops_lp_pooling_rules[] = {
-    {"DML-LP_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-LP_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-LP_POOLING-p-range", dmlops_by_program, 538, 535, {8, 0}, 1, 0},
-    {"DML-LP_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-LP_POOLING-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-LP_POOLING-same-type", dmlops_same_DataType, 0, 78, {1, 0}, 0, 0},
-    {"DML-LP_POOLING-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
-    {"DML-LP_POOLING-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
-    {"DML-LP_POOLING-windows-within", dmlops_by_program, 256, 247, {5, 0}, 1, 0},
-    {"DML-LP_POOLING-first-window", dmlops_by_program, 333, 328, {6, 0}, 1, 0},
-    {"DML-LP_POOLING-spatial-sizes", dmlops_by_program, 485, 367, {7, 0}, 1, 0},
-    {"DML-LP_POOLING-float16-overflow", dmlops_by_program, 548, 545, {9, 0}, 0, 0},
+    {"DML-LP_POOLING-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-LP_POOLING-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-LP_POOLING-p-range", "P", "P is %v; it must be at least 1 (the result is a P-th root)", 538, 535, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING-window-size-range", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING-same-type", NULL, NULL, 0, 78, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LP_POOLING-output-batches-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)", 222, 217, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LP_POOLING-window-fits", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number", 120, 83, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING-windows-within", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v", 256, 247, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING-first-window", "StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)", 333, 328, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 485, 367, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING-float16-overflow", "InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)", 548, 545, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
@@ -9513,27 +9298,17 @@ static const uint8_t dmlops_max_pooling_code[] = {
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_max_pooling_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-};
 static const dmlops_rule dmlops_max_pooling_rules[] = {
-    {"DML-MAX_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-MAX_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-MAX_POOLING-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-MAX_POOLING-same-type", dmlops_same_DataType, 0, 78, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
-    {"DML-MAX_POOLING-windows-within", dmlops_by_program, 256, 247, {5, 0}, 1, 0},
-    {"DML-MAX_POOLING-first-window", dmlops_by_program, 333, 328, {6, 0}, 1, 0},
-    {"DML-MAX_POOLING-spatial-sizes", dmlops_by_program, 485, 367, {7, 0}, 1, 0},
+    {"DML-MAX_POOLING-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MAX_POOLING-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-MAX_POOLING-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING-window-size-range", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING-same-type", NULL, NULL, 0, 78, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MAX_POOLING-output-batches-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)", 222, 217, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MAX_POOLING-window-fits", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number", 120, 83, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING-windows-within", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v", 256, 247, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING-first-window", "StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)", 333, 328, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 485, 367, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
@@ -9581,15 +9356,11 @@ static const uint8_t dmlops_roi_pooling_code[] = {
         DMLOPS_UINT, DMLOPS_AT(PooledSize.Height), DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_roi_pooling_phrases[] = {
-    {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be [1, 1, roi count, 5], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], PooledSize.Height, PooledSize.Width], that is %v"},
-};
 static const dmlops_rule dmlops_roi_pooling_rules[] = {
-    {"DML-ROI_POOLING-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
-    {"DML-ROI_POOLING-same-type", dmlops_same_DataType, 0, 0, {2, 0}, 0, 0},
-    {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 15, 7, {0, 0}, 0, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 93, 84, {1, 0}, 1, 0},
+    {"DML-ROI_POOLING-same-type", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ROI_POOLING-same-type", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ROI_POOLING-roi-shape", "ROITensor.Sizes", "ROITensor.Sizes is %v; it must be [1, 1, roi count, 5], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 15, 7, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_POOLING-output-shape", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], PooledSize.Height, PooledSize.Width], that is %v", 93, 84, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_slice_members[] = {
@@ -9643,17 +9414,12 @@ static const uint8_t dmlops_slice_code[] = {
     DMLOPS_UINTS, DMLOPS_AT(Sizes), DMLOPS_AT(DimensionCount),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_slice_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Offsets", "Offsets[%v]%|Offsets[%v] (%v) + (Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it must be less than InputTensor.Sizes[%v], %v (the last element must be in the input)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal Sizes, %v"},
-};
 static const dmlops_rule dmlops_slice_rules[] = {
-    {"DML-SLICE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-SLICE-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 1, 1},
-    {"DML-SLICE-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-SLICE-slice-bounds", dmlops_by_program, 35, 26, {1, 0}, 1, 0},
-    {"DML-SLICE-output-sizes", dmlops_by_program, 120, 115, {2, 0}, 1, 0},
+    {"DML-SLICE-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-SLICE-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v", 15, 10, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-SLICE-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-SLICE-slice-bounds", "Offsets", "Offsets[%v]%|Offsets[%v] (%v) + (Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it must be less than InputTensor.Sizes[%v], %v (the last element must be in the input)", 35, 26, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SLICE-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal Sizes, %v", 120, 115, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_cast_members[] = {
@@ -9667,8 +9433,8 @@ static const uint8_t dmlops_cast_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_cast_rules[] = {
-    {"DML-CAST-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-CAST-same-sizes", dmlops_same_Sizes, 0, 5, {1, 0}, 0, 0},
+    {"DML-CAST-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-CAST-same-sizes", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_split_members[] = {
@@ -9746,21 +9512,13 @@ static const uint8_t dmlops_split_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(Axis),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_split_phrases[] = {
-    {"OutputTensors.DimensionCount", "OutputTensors[%v].DimensionCount%|OutputTensors[%v].DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"OutputTensors.DataType", "OutputTensors[%v].DataType%|OutputTensors[%v].DataType is %v; it must equal InputTensor.DataType, %v"},
-    {"OutputCount", "OutputCount is %v; it must be at least 1"},
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensors.Sizes", "OutputTensors[%v].Sizes[%v]%|OutputTensors[%v].Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only the axis may differ)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must be %v (along Axis, %v, the outputs add up to the input)"},
-};
 static const dmlops_rule dmlops_split_rules[] = {
-    {"DML-SPLIT-same-rank", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
-    {"DML-SPLIT-output-count-range", dmlops_by_program, 67, 64, {2, 0}, 1, 0},
-    {"DML-SPLIT-axis-range", dmlops_by_program, 79, 74, {3, 0}, 1, 0},
-    {"DML-SPLIT-same-type", dmlops_by_program, 36, 31, {1, 0}, 0, 0},
-    {"DML-SPLIT-output-sizes-off-axis", dmlops_by_program, 125, 118, {4, 0}, 1, 0},
-    {"DML-SPLIT-axis-size", dmlops_by_program, 178, 171, {5, 0}, 1, 0},
+    {"DML-SPLIT-same-rank", "OutputTensors.DimensionCount", "OutputTensors[%v].DimensionCount%|OutputTensors[%v].DimensionCount is %v; it must equal InputTensor.DimensionCount, %v", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-SPLIT-output-count-range", "OutputCount", "OutputCount is %v; it must be at least 1", 67, 64, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SPLIT-axis-range", "Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 79, 74, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SPLIT-same-type", "OutputTensors.DataType", "OutputTensors[%v].DataType%|OutputTensors[%v].DataType is %v; it must equal InputTensor.DataType, %v", 36, 31, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-SPLIT-output-sizes-off-axis", "OutputTensors.Sizes", "OutputTensors[%v].Sizes[%v]%|OutputTensors[%v].Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only the axis may differ)", 125, 118, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SPLIT-axis-size", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must be %v (along Axis, %v, the outputs add up to the input)", 178, 171, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_join_members[] = {
@@ -9853,23 +9611,14 @@ static const uint8_t dmlops_join_code[] = {
         DMLOPS_AT(InputCount), DMLOPS_SLOT(0) /* i */, DMLOPS_UINT, DMLOPS_AT(Axis),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_join_phrases[] = {
-    {"InputTensors.DimensionCount", "InputTensors[%v].DimensionCount%|InputTensors[%v].DimensionCount is %v; it must equal OutputTensor.DimensionCount, %v"},
-    {"InputCount", "InputCount is %v; it must be at least 1"},
-    {"Axis", "Axis is %v; it must be less than OutputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"InputTensors.DataType", "InputTensors[%v].DataType%|InputTensors[%v].DataType is %v; it must equal InputTensors[0].DataType, %v"},
-    {"OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensors[0].DataType, %v"},
-    {"InputTensors.Sizes", "InputTensors[%v].Sizes[%v]%|InputTensors[%v].Sizes[%v] is %v; it must equal InputTensors[0].Sizes[%v], %v (only the axis may differ)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the sum of the input sizes along Axis, %v; all other sizes are unchanged)"},
-};
 static const dmlops_rule dmlops_join_rules[] = {
-    {"DML-JOIN-same-rank", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
-    {"DML-JOIN-input-count-range", dmlops_by_program, 34, 31, {1, 0}, 1, 0},
-    {"DML-JOIN-axis-range", dmlops_by_program, 46, 41, {2, 0}, 1, 0},
-    {"DML-JOIN-input-types", dmlops_by_program, 88, 85, {3, 0}, 0, 0},
-    {"DML-JOIN-output-type", dmlops_by_program, 127, 122, {4, 0}, 0, 0},
-    {"DML-JOIN-input-sizes-off-axis", dmlops_by_program, 151, 146, {5, 0}, 1, 0},
-    {"DML-JOIN-output-sizes", dmlops_by_program, 213, 206, {6, 0}, 1, 0},
+    {"DML-JOIN-same-rank", "InputTensors.DimensionCount", "InputTensors[%v].DimensionCount%|InputTensors[%v].DimensionCount is %v; it must equal OutputTensor.DimensionCount, %v", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-JOIN-input-count-range", "InputCount", "InputCount is %v; it must be at least 1", 34, 31, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-JOIN-axis-range", "Axis", "Axis is %v; it must be less than OutputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 46, 41, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-JOIN-input-types", "InputTensors.DataType", "InputTensors[%v].DataType%|InputTensors[%v].DataType is %v; it must equal InputTensors[0].DataType, %v", 88, 85, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-JOIN-output-type", "OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensors[0].DataType, %v", 127, 122, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-JOIN-input-sizes-off-axis", "InputTensors.Sizes", "InputTensors[%v].Sizes[%v]%|InputTensors[%v].Sizes[%v] is %v; it must equal InputTensors[0].Sizes[%v], %v (only the axis may differ)", 151, 146, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-JOIN-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the sum of the input sizes along Axis, %v; all other sizes are unchanged)", 213, 206, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_padding_members[] = {
@@ -9917,19 +9666,13 @@ static const uint8_t dmlops_padding_code[] = {
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_padding_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"PaddingMode", "PaddingMode must not be SYMMETRIC below feature level 3.0"},
-    {"PaddingMode", "PaddingMode must not be WRAP below feature level 6.4"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each size is that of the input plus StartPadding plus EndPadding)"},
-};
 static const dmlops_rule dmlops_padding_rules[] = {
-    {"DML-PADDING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-PADDING-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 1, 1},
-    {"DML-PADDING-padding-mode-symmetric", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
-    {"DML-PADDING-padding-mode-wrap", dmlops_by_program, 45, 26, {2, 0}, 1, 0},
-    {"DML-PADDING-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-PADDING-output-sizes", dmlops_by_program, 70, 61, {3, 0}, 1, 0},
+    {"DML-PADDING-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-PADDING-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v", 15, 10, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-PADDING-padding-mode-symmetric", "PaddingMode", "PaddingMode must not be SYMMETRIC below feature level 3.0", 29, 26, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-PADDING-padding-mode-wrap", "PaddingMode", "PaddingMode must not be WRAP below feature level 6.4", 45, 26, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-PADDING-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-PADDING-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each size is that of the input plus StartPadding plus EndPadding)", 70, 61, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_value_scale_2d_members[] = {
@@ -9954,15 +9697,11 @@ static const uint8_t dmlops_value_scale_2d_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_value_scale_2d_phrases[] = {
-    {"ChannelCount", "ChannelCount is %v; it must be 1 or 3"},
-    {"ChannelCount", "ChannelCount is %v; it must equal InputTensor.Sizes[1], %v (the second dimension is that of channels)"},
-};
 static const dmlops_rule dmlops_value_scale_2d_rules[] = {
-    {"DML-VALUE_SCALE_2D-channel-count-values", dmlops_by_program, 3, 0, {0, 0}, 1, 1},
-    {"DML-VALUE_SCALE_2D-same-type", dmlops_same_DataType, 0, 12, {1, 0}, 0, 0},
-    {"DML-VALUE_SCALE_2D-channel-count", dmlops_by_program, 22, 17, {1, 0}, 1, 0},
-    {"DML-VALUE_SCALE_2D-same-sizes", dmlops_same_Sizes, 0, 35, {1, 0}, 0, 0},
+    {"DML-VALUE_SCALE_2D-channel-count-values", "ChannelCount", "ChannelCount is %v; it must be 1 or 3", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-VALUE_SCALE_2D-same-type", NULL, NULL, 0, 12, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-VALUE_SCALE_2D-channel-count", "ChannelCount", "ChannelCount is %v; it must equal InputTensor.Sizes[1], %v (the second dimension is that of channels)", 22, 17, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-VALUE_SCALE_2D-same-sizes", NULL, NULL, 0, 35, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_upsample_2d_members[] = {
@@ -10006,17 +9745,12 @@ static const uint8_t dmlops_upsample_2d_code[] = {
         DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(ScaleSize.Width),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_upsample_2d_phrases[] = {
-    {"ScaleSize.Height", "ScaleSize.Height is %v; it must be at least 1"},
-    {"ScaleSize.Width", "ScaleSize.Width is %v; it must be at least 1"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (height and width of the input times ScaleSize)"},
-};
 static const dmlops_rule dmlops_upsample_2d_rules[] = {
-    {"DML-UPSAMPLE_2D-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 13, 10, {0, 0}, 1, 0},
-    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 20, 10, {1, 0}, 1, 0},
-    {"DML-UPSAMPLE_2D-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-UPSAMPLE_2D-output-sizes", dmlops_by_program, 34, 27, {2, 0}, 1, 0},
+    {"DML-UPSAMPLE_2D-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-UPSAMPLE_2D-scale-size", "ScaleSize.Height", "ScaleSize.Height is %v; it must be at least 1", 13, 10, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-UPSAMPLE_2D-scale-size", "ScaleSize.Width", "ScaleSize.Width is %v; it must be at least 1", 20, 10, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-UPSAMPLE_2D-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-UPSAMPLE_2D-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (height and width of the input times ScaleSize)", 34, 27, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_gather_members[] = {
@@ -10087,22 +9821,15 @@ static const uint8_t dmlops_gather_code[] = {
     DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_gather_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"IndexDimensions", "IndexDimensions is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndexDimensions contain no indices)"},
-    {"InputTensor.Sizes", "the gathered sizes are %v; OutputTensor has %v dimensions, and only leading sizes of 1 may be left out (sizes that do not fit the output's dimension count are cut off, and only 1 may be)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the input's sizes with the axis replaced by the indices' sizes, left-padded with 1s)"},
-};
 static const dmlops_rule dmlops_gather_rules[] = {
-    {"DML-GATHER-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-GATHER-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-GATHER-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
-    {"DML-GATHER-index-dimensions-range", dmlops_by_program, 56, 51, {1, 0}, 1, 0},
-    {"DML-GATHER-same-type", dmlops_same_DataType, 0, 95, {2, 0}, 0, 0},
-    {"DML-GATHER-indices-leading-ones", dmlops_by_program, 105, 100, {2, 0}, 1, 0},
-    {"DML-GATHER-output-rank", dmlops_by_program, 162, 128, {3, 0}, 1, 0},
-    {"DML-GATHER-output-sizes", dmlops_by_program, 200, 189, {4, 0}, 1, 0},
+    {"DML-GATHER-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GATHER-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GATHER-axis-range", "Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 12, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER-index-dimensions-range", "IndexDimensions", "IndexDimensions is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 56, 51, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER-same-type", NULL, NULL, 0, 95, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GATHER-indices-leading-ones", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndexDimensions contain no indices)", 105, 100, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER-output-rank", "InputTensor.Sizes", "the gathered sizes are %v; OutputTensor has %v dimensions, and only leading sizes of 1 may be left out (sizes that do not fit the output's dimension count are cut off, and only 1 may be)", 162, 128, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the input's sizes with the axis replaced by the indices' sizes, left-padded with 1s)", 200, 189, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_space_to_depth_members[] = {
@@ -10149,16 +9876,11 @@ static const uint8_t dmlops_space_to_depth_code[] = {
         DMLOPS_AT(BlockSize),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_space_to_depth_phrases[] = {
-    {"BlockSize", "BlockSize is %v; it must be at least 1 (a block is not empty)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must be a multiple of BlockSize, %v (height and width are made of whole blocks)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (channels times BlockSize squared; height and width divided by BlockSize, %v)"},
-};
 static const dmlops_rule dmlops_space_to_depth_rules[] = {
-    {"DML-SPACE_TO_DEPTH-block-size-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-SPACE_TO_DEPTH-same-type", dmlops_same_DataType, 0, 10, {1, 0}, 0, 0},
-    {"DML-SPACE_TO_DEPTH-blocks-divide", dmlops_by_program, 20, 15, {1, 0}, 1, 0},
-    {"DML-SPACE_TO_DEPTH-output-sizes", dmlops_by_program, 50, 43, {2, 0}, 1, 0},
+    {"DML-SPACE_TO_DEPTH-block-size-range", "BlockSize", "BlockSize is %v; it must be at least 1 (a block is not empty)", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SPACE_TO_DEPTH-same-type", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-SPACE_TO_DEPTH-blocks-divide", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must be a multiple of BlockSize, %v (height and width are made of whole blocks)", 20, 15, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SPACE_TO_DEPTH-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (channels times BlockSize squared; height and width divided by BlockSize, %v)", 50, 43, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_depth_to_space_members[] = {
@@ -10204,16 +9926,11 @@ static const uint8_t dmlops_depth_to_space_code[] = {
         DMLOPS_AT(BlockSize),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_depth_to_space_phrases[] = {
-    {"BlockSize", "BlockSize is %v; it must be at least 1 (a block is not empty)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must be a multiple of BlockSize (%v) x BlockSize (%v), %v (a block takes that many channels)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (channels divided by BlockSize squared; height and width times BlockSize, %v)"},
-};
 static const dmlops_rule dmlops_depth_to_space_rules[] = {
-    {"DML-DEPTH_TO_SPACE-block-size-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-DEPTH_TO_SPACE-same-type", dmlops_same_DataType, 0, 10, {1, 0}, 0, 0},
-    {"DML-DEPTH_TO_SPACE-channels-divisible", dmlops_by_program, 20, 15, {1, 0}, 1, 0},
-    {"DML-DEPTH_TO_SPACE-output-sizes", dmlops_by_program, 54, 47, {2, 0}, 1, 0},
+    {"DML-DEPTH_TO_SPACE-block-size-range", "BlockSize", "BlockSize is %v; it must be at least 1 (a block is not empty)", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-DEPTH_TO_SPACE-same-type", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-DEPTH_TO_SPACE-channels-divisible", "InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must be a multiple of BlockSize (%v) x BlockSize (%v), %v (a block takes that many channels)", 20, 15, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-DEPTH_TO_SPACE-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (channels divided by BlockSize squared; height and width times BlockSize, %v)", 54, 47, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_tile_members[] = {
@@ -10257,17 +9974,12 @@ static const uint8_t dmlops_tile_code[] = {
         DMLOPS_AT(RepeatsCount), DMLOPS_SLOT(0) /* i */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_tile_phrases[] = {
-    {"RepeatsCount", "RepeatsCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Repeats", "Repeats[%v]%|Repeats[%v] is %v; it must be at least 1"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each size is that of the input times its entry in Repeats)"},
-};
 static const dmlops_rule dmlops_tile_rules[] = {
-    {"DML-TILE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-TILE-repeats-count", dmlops_by_program, 15, 10, {0, 0}, 1, 1},
-    {"DML-TILE-repeats-range", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
-    {"DML-TILE-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-TILE-output-sizes", dmlops_by_program, 58, 51, {2, 0}, 1, 0},
+    {"DML-TILE-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-TILE-repeats-count", "RepeatsCount", "RepeatsCount is %v; it must equal InputTensor.DimensionCount, %v", 15, 10, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-TILE-repeats-range", "Repeats", "Repeats[%v]%|Repeats[%v] is %v; it must be at least 1", 29, 26, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TILE-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-TILE-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each size is that of the input times its entry in Repeats)", 58, 51, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_top_k_members[] = {
@@ -10331,24 +10043,16 @@ static const uint8_t dmlops_top_k_code[] = {
     DMLOPS_REPLACE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_UINT, DMLOPS_AT(K),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_top_k_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"K", "K is %v; it must be at least 1"},
-    {"K", "K is %v; it must be at most InputTensor.Sizes[%v], %v (a sequence has no more elements)"},
-    {"K", "K is %v; it should be less than InputTensor.Sizes[%v], %v"},
-    {"OutputValueTensor.Sizes", "OutputValueTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)"},
-    {"OutputIndexTensor.Sizes", "OutputIndexTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)"},
-};
 static const dmlops_rule dmlops_top_k_rules[] = {
-    {"DML-TOP_K-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-TOP_K-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-TOP_K-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
-    {"DML-TOP_K-k-positive", dmlops_by_program, 54, 51, {1, 0}, 1, 0},
-    {"DML-TOP_K-same-type", dmlops_same_DataType, 0, 61, {1, 0}, 0, 0},
-    {"DML-TOP_K-k-range", dmlops_by_program, 73, 66, {2, 0}, 1, 0},
-    {"DML-TOP_K-output-value-sizes", dmlops_by_program, 118, 109, {4, 0}, 1, 0},
-    {"DML-TOP_K-output-index-sizes", dmlops_by_program, 151, 142, {5, 0}, 1, 0},
-    {"DML-TOP_K-k-below-size", dmlops_by_program, 91, 66, {3, 0}, 1, 0},
+    {"DML-TOP_K-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-TOP_K-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-TOP_K-axis-range", "Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 12, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TOP_K-k-positive", "K", "K is %v; it must be at least 1", 54, 51, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TOP_K-same-type", NULL, NULL, 0, 61, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-TOP_K-k-range", "K", "K is %v; it must be at most InputTensor.Sizes[%v], %v (a sequence has no more elements)", 73, 66, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TOP_K-output-value-sizes", "OutputValueTensor.Sizes", "OutputValueTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)", 118, 109, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TOP_K-output-index-sizes", "OutputIndexTensor.Sizes", "OutputIndexTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)", 151, 142, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TOP_K-k-below-size", "K", "K is %v; it should be less than InputTensor.Sizes[%v], %v", 91, 66, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_members[] = {
@@ -10453,34 +10157,25 @@ static const uint8_t dmlops_batch_normalization_code[] = {
     DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_batch_normalization_phrases[] = {
-    {"MeanTensor.Sizes", "MeanTensor.Sizes[%v]%|MeanTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"VarianceTensor.Sizes", "VarianceTensor.Sizes[%v]%|VarianceTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"MeanTensor.Sizes", "MeanTensor.Sizes[%v]%|MeanTensor.Sizes[%v] is %v; below feature level 4.0 it must equal InputTensor.Sizes[%v], %v (unless Spatial, MeanTensor is not broadcast along height and width)"},
-    {"VarianceTensor.Sizes", "VarianceTensor.Sizes[%v]%|VarianceTensor.Sizes[%v] is %v; below feature level 4.0 it must equal InputTensor.Sizes[%v], %v (unless Spatial, VarianceTensor is not broadcast along height and width)"},
-    {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504)"},
-};
 static const dmlops_rule dmlops_batch_normalization_rules[] = {
-    {"DML-BATCH_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {4, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-same-type", dmlops_same_DataType, 0, 13, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-same-type", dmlops_same_DataType, 0, 13, {2, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-same-type", dmlops_same_DataType, 0, 13, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-same-type", dmlops_same_DataType, 0, 13, {4, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-same-type", dmlops_same_DataType, 0, 13, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-mean-broadcast", dmlops_by_program, 31, 26, {0, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-variance-broadcast", dmlops_by_program, 68, 63, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-scale-broadcast", dmlops_by_program, 105, 100, {2, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-bias-broadcast", dmlops_by_program, 142, 137, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-mean-not-spatial", dmlops_by_program, 181, 174, {4, 0}, 1, 0},
-    {"DML-BATCH_NORMALIZATION-variance-not-spatial", dmlops_by_program, 237, 230, {5, 0}, 1, 0},
-    {"DML-BATCH_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 286, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION-float16-overflow", dmlops_by_program, 294, 291, {6, 0}, 0, 0},
+    {"DML-BATCH_NORMALIZATION-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION-same-rank", NULL, NULL, 0, 0, {4, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION-same-rank", NULL, NULL, 0, 0, {5, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION-same-type", NULL, NULL, 0, 13, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION-same-type", NULL, NULL, 0, 13, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION-same-type", NULL, NULL, 0, 13, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION-same-type", NULL, NULL, 0, 13, {4, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION-same-type", NULL, NULL, 0, 13, {5, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION-mean-broadcast", "MeanTensor.Sizes", "MeanTensor.Sizes[%v]%|MeanTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 31, 26, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-BATCH_NORMALIZATION-variance-broadcast", "VarianceTensor.Sizes", "VarianceTensor.Sizes[%v]%|VarianceTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 68, 63, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-BATCH_NORMALIZATION-scale-broadcast", "ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 105, 100, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-BATCH_NORMALIZATION-bias-broadcast", "BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 142, 137, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-BATCH_NORMALIZATION-mean-not-spatial", "MeanTensor.Sizes", "MeanTensor.Sizes[%v]%|MeanTensor.Sizes[%v] is %v; below feature level 4.0 it must equal InputTensor.Sizes[%v], %v (unless Spatial, MeanTensor is not broadcast along height and width)", 181, 174, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-BATCH_NORMALIZATION-variance-not-spatial", "VarianceTensor.Sizes", "VarianceTensor.Sizes[%v]%|VarianceTensor.Sizes[%v] is %v; below feature level 4.0 it must equal InputTensor.Sizes[%v], %v (unless Spatial, VarianceTensor is not broadcast along height and width)", 237, 230, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-BATCH_NORMALIZATION-same-sizes", NULL, NULL, 0, 286, {5, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION-float16-overflow", "InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504)", 294, 291, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_mean_variance_normalization_members[] = {
@@ -10536,21 +10231,15 @@ static const uint8_t dmlops_mean_variance_normalization_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_mean_variance_normalization_phrases[] = {
-    {"ScaleTensor", "ScaleTensor is absent; below feature level 5.2 it must be given (scale and bias come together)"},
-    {"BiasTensor", "BiasTensor is absent; below feature level 5.2 it must be given (scale and bias come together)"},
-    {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-};
 static const dmlops_rule dmlops_mean_variance_normalization_rules[] = {
-    {"DML-MEAN_VARIANCE_NORMALIZATION-scale-required", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION-bias-required", dmlops_by_program, 23, 0, {1, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION-same-type", dmlops_same_DataType, 0, 41, {1, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION-same-type", dmlops_same_DataType, 0, 41, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION-same-type", dmlops_same_DataType, 0, 41, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast", dmlops_by_program, 55, 50, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast", dmlops_by_program, 95, 90, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 130, {3, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION-scale-required", "ScaleTensor", "ScaleTensor is absent; below feature level 5.2 it must be given (scale and bias come together)", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION-bias-required", "BiasTensor", "BiasTensor is absent; below feature level 5.2 it must be given (scale and bias come together)", 23, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION-same-type", NULL, NULL, 0, 41, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION-same-type", NULL, NULL, 0, 41, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION-same-type", NULL, NULL, 0, 41, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast", "ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 55, 50, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast", "BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 95, 90, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION-same-sizes", NULL, NULL, 0, 130, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_local_response_normalization_members[] = {
@@ -10572,13 +10261,10 @@ static const uint8_t dmlops_local_response_normalization_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_local_response_normalization_phrases[] = {
-    {"LocalSize", "LocalSize is %v; it must be at least 1"},
-};
 static const dmlops_rule dmlops_local_response_normalization_rules[] = {
-    {"DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-LOCAL_RESPONSE_NORMALIZATION-same-type", dmlops_same_DataType, 0, 10, {1, 0}, 0, 0},
-    {"DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 15, {1, 0}, 0, 0},
+    {"DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range", "LocalSize", "LocalSize is %v; it must be at least 1", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LOCAL_RESPONSE_NORMALIZATION-same-type", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", NULL, NULL, 0, 15, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_lp_normalization_members[] = {
@@ -10607,16 +10293,12 @@ static const uint8_t dmlops_lp_normalization_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_UINT, DMLOPS_AT(P),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_lp_normalization_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"P", "P is %v; it must be 1 or 2"},
-};
 static const dmlops_rule dmlops_lp_normalization_rules[] = {
-    {"DML-LP_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-LP_NORMALIZATION-axis-range", dmlops_by_program, 20, 15, {0, 0}, 1, 0},
-    {"DML-LP_NORMALIZATION-p-values", dmlops_by_program, 62, 59, {1, 0}, 1, 0},
-    {"DML-LP_NORMALIZATION-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-LP_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-LP_NORMALIZATION-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-LP_NORMALIZATION-axis-range", "Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)%\?; axes count from 0, and %v is %v as an unsigned number", 20, 15, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_NORMALIZATION-p-values", "P", "P is %v; it must be 1 or 2", 62, 59, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_NORMALIZATION-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LP_NORMALIZATION-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_rnn_members[] = {
@@ -10880,53 +10562,32 @@ static const uint8_t dmlops_rnn_code[] = {
         DMLOPS_SLOT(22) /* HiddenSize */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_rnn_phrases[] = {
-    {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 2 (each direction has its own activations)"},
-    {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 1 (each direction has its own activations)"},
-    {"InputTensor.Flags", "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"WeightTensor.Flags", "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"RecurrenceTensor.Flags", "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"BiasTensor.Flags", "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"HiddenInitTensor.Flags", "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes is %v; it must be [1, sequence length, batch size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes is %v; it must be [1, direction count, hidden size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 2"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 1"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes is %v; it must be [1, direction count, hidden size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [1, 1, direction count, 2 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes is %v; it must be [1, 1, 1, batch size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes is %v; it must be [sequence length, direction count, batch size, hidden size], that is %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v"},
-    {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; at least one of them should be given (without an output there is nothing to compute)"},
-};
 static const dmlops_rule dmlops_rnn_rules[] = {
-    {"DML-RNN-activation-desc-count", dmlops_by_program, 8, 0, {0, 0}, 1, 0},
-    {"DML-RNN-activation-desc-count", dmlops_by_program, 30, 0, {1, 0}, 1, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {1, 0}, 0, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {2, 0}, 0, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {3, 0}, 0, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {4, 0}, 0, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {6, 0}, 0, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 50, {7, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 78, 65, {2, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 84, 65, {3, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 90, 65, {4, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 96, 65, {5, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 105, 65, {6, 0}, 0, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 114, 65, {7, 0}, 0, 0},
-    {"DML-RNN-input-shape", dmlops_by_program, 141, 123, {8, 0}, 0, 0},
-    {"DML-RNN-recurrence-shape", dmlops_by_program, 234, 218, {9, 0}, 0, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 326, 321, {10, 0}, 1, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 344, 321, {11, 0}, 1, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 369, 362, {12, 0}, 0, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 465, 460, {13, 0}, 0, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 572, 565, {14, 0}, 0, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 657, 652, {15, 0}, 0, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 736, 729, {16, 0}, 0, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 781, 774, {17, 0}, 0, 0},
-    {"DML-RNN-output-given", dmlops_by_program, 820, 815, {18, 0}, 0, 0},
+    {"DML-RNN-activation-desc-count", "ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 2 (each direction has its own activations)", 8, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RNN-activation-desc-count", "ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 1 (each direction has its own activations)", 30, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RNN-same-type", NULL, NULL, 0, 50, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RNN-same-type", NULL, NULL, 0, 50, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RNN-same-type", NULL, NULL, 0, 50, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RNN-same-type", NULL, NULL, 0, 50, {4, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RNN-same-type", NULL, NULL, 0, 50, {6, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RNN-same-type", NULL, NULL, 0, 50, {7, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RNN-not-owned", "InputTensor.Flags", "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 78, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-not-owned", "WeightTensor.Flags", "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 84, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-not-owned", "RecurrenceTensor.Flags", "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 90, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-not-owned", "BiasTensor.Flags", "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 96, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-not-owned", "HiddenInitTensor.Flags", "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 105, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-not-owned", "SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 114, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-input-shape", "InputTensor.Sizes", "InputTensor.Sizes is %v; it must be [1, sequence length, batch size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 141, 123, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-recurrence-shape", "RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes is %v; it must be [1, direction count, hidden size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 234, 218, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-direction-count", "RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 2", 326, 321, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RNN-direction-count", "RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 1", 344, 321, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RNN-weight-shape", "WeightTensor.Sizes", "WeightTensor.Sizes is %v; it must be [1, direction count, hidden size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 369, 362, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-bias-shape", "BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [1, 1, direction count, 2 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 465, 460, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-hidden-init-shape", "HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 572, 565, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-sequence-lengths-shape", "SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes is %v; it must be [1, 1, 1, batch size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 657, 652, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-output-sequence-shape", "OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes is %v; it must be [sequence length, direction count, batch size, hidden size], that is %v", 736, 729, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-output-single-shape", "OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v", 781, 774, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RNN-output-given", "OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; at least one of them should be given (without an output there is nothing to compute)", 820, 815, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_lstm_members[] = {
@@ -11186,8 +10847,8 @@ static const uint8_t dmlops_lstm_code[] = {
     14 /* ClipThreshold */, DMLOPS_BIT_MEMBER, 15 /* UseClipThreshold */, DMLOPS_BIT_MEMBER, DMLOPS_END,
     /* DML-LSTM-clip-threshold-range: ClipThreshold >= 0.0 */
     DMLOPS_WHEN, DMLOPS_BOOL, DMLOPS_AT(UseClipThreshold),
-    DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT, DMLOPS_AT(ClipThreshold), DMLOPS_FLOAT_NUMBER,
-        0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+    DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT, DMLOPS_AT(ClipThreshold), DMLOPS_NUMBER,
+        DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT, DMLOPS_AT(ClipThreshold),
     0 /* InputTensor */, DMLOPS_BIT_DataType, 5 /* CellMemInitTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER,
         7 /* PeepholeTensor */, DMLOPS_BIT_DataType | DMLOPS_BIT_MEMBER, 10 /* OutputCellSingleTensor */,
@@ -11278,68 +10939,41 @@ static const uint8_t dmlops_lstm_code[] = {
         DMLOPS_SLOT(22) /* HiddenSize */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_lstm_phrases[] = {
-    {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 6 (each direction has its own activations)"},
-    {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 3 (each direction has its own activations)"},
-    {"InputTensor.Flags", "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"WeightTensor.Flags", "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"RecurrenceTensor.Flags", "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"BiasTensor.Flags", "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"HiddenInitTensor.Flags", "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes is %v; it must be [1, sequence length, batch size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes is %v; it must be [1, direction count, 4 x hidden size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 2"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 1"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes is %v; it must be [1, direction count, 4 x hidden size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [1, 1, direction count, 8 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes is %v; it must be [1, 1, 1, batch size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes is %v; it must be [sequence length, direction count, batch size, hidden size], that is %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v"},
-    {"OutputSequenceTensor", "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; at least one of them should be given (without an output there is nothing to compute)"},
-    {"ClipThreshold", "ClipThreshold is %v; it should be at least 0.0 (it limits a magnitude)"},
-    {"CellMemInitTensor.Flags", "CellMemInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"PeepholeTensor.Flags", "PeepholeTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"CellMemInitTensor.Sizes", "CellMemInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"PeepholeTensor.Sizes", "PeepholeTensor.Sizes is %v; it must be [1, 1, direction count, 3 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputCellSingleTensor.Sizes", "OutputCellSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v"},
-};
 static const dmlops_rule dmlops_lstm_rules[] = {
-    {"DML-LSTM-activation-desc-count", dmlops_by_program, 8, 0, {0, 0}, 1, 0},
-    {"DML-LSTM-activation-desc-count", dmlops_by_program, 30, 0, {1, 0}, 1, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {1, 0}, 0, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {2, 0}, 0, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {3, 0}, 0, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {4, 0}, 0, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {8, 0}, 0, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 50, {9, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 78, 65, {2, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 84, 65, {3, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 90, 65, {4, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 96, 65, {5, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 105, 65, {6, 0}, 0, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 114, 65, {7, 0}, 0, 0},
-    {"DML-LSTM-input-shape", dmlops_by_program, 141, 123, {8, 0}, 0, 0},
-    {"DML-LSTM-recurrence-shape", dmlops_by_program, 234, 218, {9, 0}, 0, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 326, 321, {10, 0}, 1, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 344, 321, {11, 0}, 1, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 369, 362, {12, 0}, 0, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 465, 460, {13, 0}, 0, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 572, 565, {14, 0}, 0, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 657, 652, {15, 0}, 0, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 736, 729, {16, 0}, 0, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 781, 774, {17, 0}, 0, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 853, {5, 0}, 0, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 853, {7, 0}, 0, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 853, {10, 0}, 0, 0},
-    {"DML-LSTM-not-owned-cell", dmlops_by_program, 867, 862, {20, 0}, 0, 0},
-    {"DML-LSTM-not-owned-cell", dmlops_by_program, 876, 862, {21, 0}, 0, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 892, 885, {22, 0}, 0, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 977, 972, {23, 0}, 0, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1070, 1063, {24, 0}, 0, 0},
-    {"DML-LSTM-output-given", dmlops_by_program, 822, 815, {18, 0}, 0, 0},
-    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 835, 830, {19, 0}, 1, 0},
+    {"DML-LSTM-activation-desc-count", "ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 6 (each direction has its own activations)", 8, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LSTM-activation-desc-count", "ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 3 (each direction has its own activations)", 30, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LSTM-same-type", NULL, NULL, 0, 50, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LSTM-same-type", NULL, NULL, 0, 50, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LSTM-same-type", NULL, NULL, 0, 50, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LSTM-same-type", NULL, NULL, 0, 50, {4, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LSTM-same-type", NULL, NULL, 0, 50, {8, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LSTM-same-type", NULL, NULL, 0, 50, {9, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LSTM-not-owned", "InputTensor.Flags", "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 78, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-not-owned", "WeightTensor.Flags", "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 84, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-not-owned", "RecurrenceTensor.Flags", "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 90, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-not-owned", "BiasTensor.Flags", "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 96, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-not-owned", "HiddenInitTensor.Flags", "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 105, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-not-owned", "SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 114, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-input-shape", "InputTensor.Sizes", "InputTensor.Sizes is %v; it must be [1, sequence length, batch size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 141, 123, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-recurrence-shape", "RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes is %v; it must be [1, direction count, 4 x hidden size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 234, 218, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-direction-count", "RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 2", 326, 321, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LSTM-direction-count", "RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 1", 344, 321, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LSTM-weight-shape", "WeightTensor.Sizes", "WeightTensor.Sizes is %v; it must be [1, direction count, 4 x hidden size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 369, 362, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-bias-shape", "BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [1, 1, direction count, 8 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 465, 460, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-hidden-init-shape", "HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 572, 565, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-sequence-lengths-shape", "SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes is %v; it must be [1, 1, 1, batch size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 657, 652, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-output-sequence-shape", "OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes is %v; it must be [sequence length, direction count, batch size, hidden size], that is %v", 736, 729, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-output-single-shape", "OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v", 781, 774, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-same-type-cell", NULL, NULL, 0, 853, {5, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LSTM-same-type-cell", NULL, NULL, 0, 853, {7, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LSTM-same-type-cell", NULL, NULL, 0, 853, {10, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LSTM-not-owned-cell", "CellMemInitTensor.Flags", "CellMemInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 867, 862, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-not-owned-cell", "PeepholeTensor.Flags", "PeepholeTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 876, 862, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-cell-mem-init-shape", "CellMemInitTensor.Sizes", "CellMemInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 892, 885, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-peephole-shape", "PeepholeTensor.Sizes", "PeepholeTensor.Sizes is %v; it must be [1, 1, direction count, 3 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 977, 972, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-output-cell-single-shape", "OutputCellSingleTensor.Sizes", "OutputCellSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v", 1070, 1063, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-output-given", "OutputSequenceTensor", "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; at least one of them should be given (without an output there is nothing to compute)", 822, 815, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LSTM-clip-threshold-range", "ClipThreshold", "ClipThreshold is %v; it should be at least 0.0 (it limits a magnitude)", 835, 830, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_gru_members[] = {
@@ -11604,53 +11238,32 @@ static const uint8_t dmlops_gru_code[] = {
         DMLOPS_SLOT(22) /* HiddenSize */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_gru_phrases[] = {
-    {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 4 (each direction has its own activations)"},
-    {"ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 2 (each direction has its own activations)"},
-    {"InputTensor.Flags", "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"WeightTensor.Flags", "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"RecurrenceTensor.Flags", "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"BiasTensor.Flags", "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"HiddenInitTensor.Flags", "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes is %v; it must be [1, sequence length, batch size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes is %v; it must be [1, direction count, 3 x hidden size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 2"},
-    {"RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 1"},
-    {"WeightTensor.Sizes", "WeightTensor.Sizes is %v; it must be [1, direction count, 3 x hidden size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [1, 1, direction count, 6 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes is %v; it must be [1, 1, 1, batch size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes is %v; it must be [sequence length, direction count, batch size, hidden size], that is %v"},
-    {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v"},
-    {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; at least one of them should be given (without an output there is nothing to compute)"},
-};
 static const dmlops_rule dmlops_gru_rules[] = {
-    {"DML-GRU-activation-desc-count", dmlops_by_program, 8, 0, {0, 0}, 1, 0},
-    {"DML-GRU-activation-desc-count", dmlops_by_program, 30, 0, {1, 0}, 1, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {1, 0}, 0, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {2, 0}, 0, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {3, 0}, 0, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {4, 0}, 0, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {6, 0}, 0, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 50, {7, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 78, 65, {2, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 84, 65, {3, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 90, 65, {4, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 96, 65, {5, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 105, 65, {6, 0}, 0, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 114, 65, {7, 0}, 0, 0},
-    {"DML-GRU-input-shape", dmlops_by_program, 141, 123, {8, 0}, 0, 0},
-    {"DML-GRU-recurrence-shape", dmlops_by_program, 234, 218, {9, 0}, 0, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 326, 321, {10, 0}, 1, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 344, 321, {11, 0}, 1, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 369, 362, {12, 0}, 0, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 465, 460, {13, 0}, 0, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 572, 565, {14, 0}, 0, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 657, 652, {15, 0}, 0, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 736, 729, {16, 0}, 0, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 781, 774, {17, 0}, 0, 0},
-    {"DML-GRU-output-given", dmlops_by_program, 820, 815, {18, 0}, 0, 0},
+    {"DML-GRU-activation-desc-count", "ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 4 (each direction has its own activations)", 8, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GRU-activation-desc-count", "ActivationDescCount", "ActivationDescCount is %v; with Direction %v it must equal 2 (each direction has its own activations)", 30, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GRU-same-type", NULL, NULL, 0, 50, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GRU-same-type", NULL, NULL, 0, 50, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GRU-same-type", NULL, NULL, 0, 50, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GRU-same-type", NULL, NULL, 0, 50, {4, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GRU-same-type", NULL, NULL, 0, 50, {6, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GRU-same-type", NULL, NULL, 0, 50, {7, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GRU-not-owned", "InputTensor.Flags", "InputTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 78, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-not-owned", "WeightTensor.Flags", "WeightTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 84, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-not-owned", "RecurrenceTensor.Flags", "RecurrenceTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 90, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-not-owned", "BiasTensor.Flags", "BiasTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 96, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-not-owned", "HiddenInitTensor.Flags", "HiddenInitTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 105, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-not-owned", "SequenceLengthsTensor.Flags", "SequenceLengthsTensor.Flags must not be OWNED_BY_DML (recurrent operators do not support owned tensors)", 114, 65, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-input-shape", "InputTensor.Sizes", "InputTensor.Sizes is %v; it must be [1, sequence length, batch size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 141, 123, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-recurrence-shape", "RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes is %v; it must be [1, direction count, 3 x hidden size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 234, 218, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-direction-count", "RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 2", 326, 321, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GRU-direction-count", "RecurrenceTensor.Sizes", "RecurrenceTensor.Sizes[1]%|RecurrenceTensor.Sizes[1] is %v; with Direction %v it must equal 1", 344, 321, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GRU-weight-shape", "WeightTensor.Sizes", "WeightTensor.Sizes is %v; it must be [1, direction count, 3 x hidden size, input size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 369, 362, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-bias-shape", "BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [1, 1, direction count, 6 x hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 465, 460, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-hidden-init-shape", "HiddenInitTensor.Sizes", "HiddenInitTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 572, 565, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-sequence-lengths-shape", "SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes is %v; it must be [1, 1, 1, batch size], that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 657, 652, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-output-sequence-shape", "OutputSequenceTensor.Sizes", "OutputSequenceTensor.Sizes is %v; it must be [sequence length, direction count, batch size, hidden size], that is %v", 736, 729, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-output-single-shape", "OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes is %v; it must be [1, direction count, batch size, hidden size], that is %v", 781, 774, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-GRU-output-given", "OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; at least one of them should be given (without an output there is nothing to compute)", 820, 815, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_sign_members[] = {
@@ -11665,9 +11278,9 @@ static const uint8_t dmlops_element_wise_sign_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_sign_rules[] = {
-    {"DML-ELEMENT_WISE_SIGN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SIGN-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SIGN-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_SIGN-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_SIGN-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_SIGN-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_is_nan_members[] = {
@@ -11681,8 +11294,8 @@ static const uint8_t dmlops_element_wise_is_nan_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_is_nan_rules[] = {
-    {"DML-ELEMENT_WISE_IS_NAN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IS_NAN-same-sizes", dmlops_same_Sizes, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_IS_NAN-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_IS_NAN-same-sizes", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_erf_members[] = {
@@ -11698,9 +11311,9 @@ static const uint8_t dmlops_element_wise_erf_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_erf_rules[] = {
-    {"DML-ELEMENT_WISE_ERF-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ERF-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ERF-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ERF-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ERF-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ERF-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_sinh_members[] = {
@@ -11716,9 +11329,9 @@ static const uint8_t dmlops_element_wise_sinh_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_sinh_rules[] = {
-    {"DML-ELEMENT_WISE_SINH-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SINH-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_SINH-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_SINH-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_SINH-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_SINH-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_cosh_members[] = {
@@ -11734,9 +11347,9 @@ static const uint8_t dmlops_element_wise_cosh_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_cosh_rules[] = {
-    {"DML-ELEMENT_WISE_COSH-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_COSH-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_COSH-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_COSH-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_COSH-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_COSH-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_tanh_members[] = {
@@ -11752,9 +11365,9 @@ static const uint8_t dmlops_element_wise_tanh_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_tanh_rules[] = {
-    {"DML-ELEMENT_WISE_TANH-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_TANH-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_TANH-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_TANH-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_TANH-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_TANH-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_asinh_members[] = {
@@ -11770,9 +11383,9 @@ static const uint8_t dmlops_element_wise_asinh_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_asinh_rules[] = {
-    {"DML-ELEMENT_WISE_ASINH-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ASINH-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ASINH-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ASINH-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ASINH-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ASINH-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_acosh_members[] = {
@@ -11788,9 +11401,9 @@ static const uint8_t dmlops_element_wise_acosh_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_acosh_rules[] = {
-    {"DML-ELEMENT_WISE_ACOSH-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ACOSH-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ACOSH-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ACOSH-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ACOSH-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ACOSH-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_atanh_members[] = {
@@ -11806,9 +11419,9 @@ static const uint8_t dmlops_element_wise_atanh_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_atanh_rules[] = {
-    {"DML-ELEMENT_WISE_ATANH-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ATANH-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ATANH-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ATANH-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ATANH-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ATANH-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_if_members[] = {
@@ -11828,14 +11441,14 @@ static const uint8_t dmlops_element_wise_if_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_if_rules[] = {
-    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-rank", dmlops_same_DimensionCount, 0, 7, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-type", dmlops_same_DataType, 0, 0, {2, 1}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-type", dmlops_same_DataType, 0, 0, {3, 1}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-sizes", dmlops_same_Sizes, 0, 16, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-sizes", dmlops_same_Sizes, 0, 16, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IF-same-sizes", dmlops_same_Sizes, 0, 16, {3, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-rank", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-rank", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-rank", NULL, NULL, 0, 7, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-type", NULL, NULL, 0, 0, {2, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-type", NULL, NULL, 0, 0, {3, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-sizes", NULL, NULL, 0, 16, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-sizes", NULL, NULL, 0, 16, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_IF-same-sizes", NULL, NULL, 0, 16, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_add1_members[] = {
@@ -11855,12 +11468,12 @@ static const uint8_t dmlops_element_wise_add1_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_add1_rules[] = {
-    {"DML-ELEMENT_WISE_ADD1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ADD1-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ADD1-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ADD1-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ADD1-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ADD1-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ADD1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ADD1-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ADD1-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ADD1-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ADD1-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_ADD1-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_shrink_members[] = {
@@ -11877,9 +11490,9 @@ static const uint8_t dmlops_activation_shrink_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_shrink_rules[] = {
-    {"DML-ACTIVATION_SHRINK-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SHRINK-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SHRINK-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SHRINK-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_SHRINK-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_SHRINK-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling1_members[] = {
@@ -12041,29 +11654,19 @@ static const uint8_t dmlops_max_pooling1_code[] = {
     DMLOPS_LIST, 1,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-};
 static const dmlops_rule dmlops_max_pooling1_rules[] = {
-    {"DML-MAX_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, 535, {2, 0}, 0, 0},
-    {"DML-MAX_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-MAX_POOLING1-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-MAX_POOLING1-same-type", dmlops_same_DataType, 0, 78, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING1-output-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING1-indices-sizes", dmlops_same_Sizes, 0, 540, {2, 1}, 0, 0},
-    {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
-    {"DML-MAX_POOLING1-windows-within", dmlops_by_program, 256, 247, {5, 0}, 1, 0},
-    {"DML-MAX_POOLING1-first-window", dmlops_by_program, 333, 328, {6, 0}, 1, 0},
-    {"DML-MAX_POOLING1-spatial-sizes", dmlops_by_program, 485, 367, {7, 0}, 1, 0},
+    {"DML-MAX_POOLING1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MAX_POOLING1-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-MAX_POOLING1-indices-rank", NULL, NULL, 0, 535, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MAX_POOLING1-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING1-window-size-range", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING1-same-type", NULL, NULL, 0, 78, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MAX_POOLING1-output-batches-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)", 222, 217, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MAX_POOLING1-indices-sizes", NULL, NULL, 0, 540, {2, 1}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-MAX_POOLING1-window-fits", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number", 120, 83, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING1-windows-within", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v", 256, 247, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING1-first-window", "StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)", 333, 328, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING1-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 485, 367, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
@@ -12078,8 +11681,8 @@ static const uint8_t dmlops_max_unpooling_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_max_unpooling_rules[] = {
-    {"DML-MAX_UNPOOLING-same-type", dmlops_same_DataType, 0, 0, {2, 0}, 0, 0},
-    {"DML-MAX_UNPOOLING-indices-sizes", dmlops_same_Sizes, 0, 5, {1, 0}, 0, 0},
+    {"DML-MAX_UNPOOLING-same-type", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MAX_UNPOOLING-indices-sizes", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_diagonal_matrix_members[] = {
@@ -12136,22 +11739,17 @@ static const uint8_t dmlops_scatter_elements_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_scatter_elements_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputTensor.Sizes[%v], %v (off the axis, an update goes to the output element at its own coordinates)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it should equal InputTensor.Sizes[%v], %v (only the axis may differ)"},
-};
 static const dmlops_rule dmlops_scatter_elements_rules[] = {
-    {"DML-SCATTER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-axis-range", dmlops_by_program, 14, 9, {0, 0}, 1, 0},
-    {"DML-SCATTER_ELEMENTS-same-type", dmlops_same_DataType, 0, 53, {2, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-same-type", dmlops_same_DataType, 0, 53, {3, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-indices-within", dmlops_by_program, 67, 60, {1, 0}, 1, 0},
-    {"DML-SCATTER_ELEMENTS-updates-sizes", dmlops_same_Sizes, 0, 129, {2, 1}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-output-sizes", dmlops_same_Sizes, 0, 134, {3, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-indices-sizes", dmlops_by_program, 98, 60, {2, 0}, 1, 0},
+    {"DML-SCATTER_ELEMENTS-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-SCATTER_ELEMENTS-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-SCATTER_ELEMENTS-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-SCATTER_ELEMENTS-axis-range", "Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 14, 9, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ELEMENTS-same-type", NULL, NULL, 0, 53, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-SCATTER_ELEMENTS-same-type", NULL, NULL, 0, 53, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-SCATTER_ELEMENTS-indices-within", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputTensor.Sizes[%v], %v (off the axis, an update goes to the output element at its own coordinates)", 67, 60, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ELEMENTS-updates-sizes", NULL, NULL, 0, 129, {2, 1}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-SCATTER_ELEMENTS-output-sizes", NULL, NULL, 0, 134, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-SCATTER_ELEMENTS-indices-sizes", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it should equal InputTensor.Sizes[%v], %v (only the axis may differ)", 98, 60, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_one_hot_members[] = {
@@ -12196,18 +11794,13 @@ static const uint8_t dmlops_one_hot_code[] = {
         DMLOPS_SMALL(1),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_one_hot_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"ValuesTensor.Sizes", "the product of ValuesTensor.Sizes is %v; it must be at least 2 (it contains the off value and the on value)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes is %v; it must be %v (each sequence along Axis has one index)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-};
 static const dmlops_rule dmlops_one_hot_rules[] = {
-    {"DML-ONE_HOT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ONE_HOT-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ONE_HOT-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
-    {"DML-ONE_HOT-same-type", dmlops_same_DataType, 0, 51, {2, 1}, 0, 0},
-    {"DML-ONE_HOT-values-element-count", dmlops_by_program, 59, 56, {1, 0}, 0, 0},
-    {"DML-ONE_HOT-indices-sizes", dmlops_by_program, 75, 68, {2, 0}, 1, 0},
+    {"DML-ONE_HOT-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ONE_HOT-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ONE_HOT-axis-range", "Axis", "Axis is %v; it must be less than IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 12, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ONE_HOT-same-type", NULL, NULL, 0, 51, {2, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ONE_HOT-values-element-count", "ValuesTensor.Sizes", "the product of ValuesTensor.Sizes is %v; it must be at least 2 (it contains the off value and the on value)", 59, 56, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ONE_HOT-indices-sizes", "IndicesTensor.Sizes", "IndicesTensor.Sizes is %v; it must be %v (each sequence along Axis has one index)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 75, 68, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_resample_members[] = {
@@ -12229,14 +11822,14 @@ static const uint8_t dmlops_resample_code[] = {
     /* DML-RESAMPLE-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(ScaleCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount), DMLOPS_SLOT(0) /* d */,
     /* DML-RESAMPLE-scales-positive: Scales[d] > 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(ScaleCount),
         DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount), DMLOPS_SLOT(0) /* d */,
-            DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount), DMLOPS_SLOT(0) /* d */,
@@ -12246,7 +11839,7 @@ static const uint8_t dmlops_resample_code[] = {
     /* DML-RESAMPLE-output-sizes: Scales[d] < 1.0 or OutputTensor.Sizes[d] >= InputTensor.Sizes[d] */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(ScaleCount),
         DMLOPS_ANY, 2, DMLOPS_FLOAT_LESS, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x3ff0000000000000) /* 1.0 */,
             DMLOPS_GREATER_OR_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE,
             DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
@@ -12259,7 +11852,7 @@ static const uint8_t dmlops_resample_code[] = {
     /* DML-RESAMPLE-output-sizes: Scales[d] > 1.0 or OutputTensor.Sizes[d] <= InputTensor.Sizes[d] */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(ScaleCount),
         DMLOPS_ANY, 2, DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x3ff0000000000000) /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
             DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
             DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
@@ -12271,20 +11864,14 @@ static const uint8_t dmlops_resample_code[] = {
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount), DMLOPS_SLOT(0) /* d */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_resample_phrases[] = {
-    {"ScaleCount", "ScaleCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
-    {"Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v"},
-};
 static const dmlops_rule dmlops_resample_rules[] = {
-    {"DML-RESAMPLE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE-scale-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-RESAMPLE-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-RESAMPLE-same-type", dmlops_same_DataType, 0, 80, {1, 0}, 0, 0},
-    {"DML-RESAMPLE-scales-positive", dmlops_by_program, 52, 21, {2, 0}, 1, 0},
-    {"DML-RESAMPLE-output-sizes", dmlops_by_program, 92, 85, {3, 0}, 1, 0},
-    {"DML-RESAMPLE-output-sizes", dmlops_by_program, 141, 85, {3, 0}, 1, 0},
+    {"DML-RESAMPLE-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-RESAMPLE-scale-count", "ScaleCount", "ScaleCount is %v; it must equal InputTensor.DimensionCount, %v", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-RESAMPLE-scales-range", "Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)", 24, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE-same-type", NULL, NULL, 0, 80, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RESAMPLE-scales-positive", "Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)", 52, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE-output-sizes", "Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v", 92, 85, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE-output-sizes", "Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v", 141, 85, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_shift_left_members[] = {
@@ -12303,12 +11890,12 @@ static const uint8_t dmlops_element_wise_bit_shift_left_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_bit_shift_left_rules[] = {
-    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_shift_right_members[] = {
@@ -12327,12 +11914,12 @@ static const uint8_t dmlops_element_wise_bit_shift_right_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_bit_shift_right_rules[] = {
-    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_round_members[] = {
@@ -12348,9 +11935,9 @@ static const uint8_t dmlops_element_wise_round_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_round_rules[] = {
-    {"DML-ELEMENT_WISE_ROUND-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ROUND-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ROUND-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ROUND-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ROUND-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ROUND-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_is_infinity_members[] = {
@@ -12367,8 +11954,8 @@ static const uint8_t dmlops_element_wise_is_infinity_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_is_infinity_rules[] = {
-    {"DML-ELEMENT_WISE_IS_INFINITY-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_IS_INFINITY-same-sizes", dmlops_same_Sizes, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_IS_INFINITY-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_IS_INFINITY-same-sizes", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_modulus_truncate_members[] = {
@@ -12387,12 +11974,12 @@ static const uint8_t dmlops_element_wise_modulus_truncate_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_modulus_truncate_rules[] = {
-    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_modulus_floor_members[] = {
@@ -12411,12 +11998,12 @@ static const uint8_t dmlops_element_wise_modulus_floor_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_modulus_floor_rules[] = {
-    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_MODULUS_FLOOR-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_fill_value_constant_members[] = {
@@ -12433,11 +12020,8 @@ static const uint8_t dmlops_fill_value_constant_code[] = {
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_fill_value_constant_phrases[] = {
-    {"ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v"},
-};
 static const dmlops_rule dmlops_fill_value_constant_rules[] = {
-    {"DML-FILL_VALUE_CONSTANT-value-data-type", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
+    {"DML-FILL_VALUE_CONSTANT-value-data-type", "ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_fill_value_sequence_members[] = {
@@ -12455,11 +12039,8 @@ static const uint8_t dmlops_fill_value_sequence_code[] = {
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_fill_value_sequence_phrases[] = {
-    {"ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v"},
-};
 static const dmlops_rule dmlops_fill_value_sequence_rules[] = {
-    {"DML-FILL_VALUE_SEQUENCE-value-data-type", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
+    {"DML-FILL_VALUE_SEQUENCE-value-data-type", "ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_cumulative_summation_members[] = {
@@ -12484,14 +12065,11 @@ static const uint8_t dmlops_cumulative_summation_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_cumulative_summation_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-};
 static const dmlops_rule dmlops_cumulative_summation_rules[] = {
-    {"DML-CUMULATIVE_SUMMATION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_SUMMATION-axis-range", dmlops_by_program, 20, 15, {0, 0}, 1, 0},
-    {"DML-CUMULATIVE_SUMMATION-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_SUMMATION-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-CUMULATIVE_SUMMATION-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-CUMULATIVE_SUMMATION-axis-range", "Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 20, 15, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CUMULATIVE_SUMMATION-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-CUMULATIVE_SUMMATION-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_reverse_subsequences_members[] = {
@@ -12534,19 +12112,14 @@ static const uint8_t dmlops_reverse_subsequences_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_reverse_subsequences_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[%v]%|SequenceLengthsTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only the axis may differ)"},
-    {"SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[%v]%|SequenceLengthsTensor.Sizes[%v] is %v; it must equal 1 (a line has one length)"},
-};
 static const dmlops_rule dmlops_reverse_subsequences_rules[] = {
-    {"DML-REVERSE_SUBSEQUENCES-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-REVERSE_SUBSEQUENCES-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-REVERSE_SUBSEQUENCES-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
-    {"DML-REVERSE_SUBSEQUENCES-same-type", dmlops_same_DataType, 0, 51, {2, 0}, 0, 0},
-    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", dmlops_by_program, 63, 56, {1, 0}, 1, 0},
-    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", dmlops_by_program, 99, 94, {2, 0}, 1, 0},
-    {"DML-REVERSE_SUBSEQUENCES-same-sizes", dmlops_same_Sizes, 0, 116, {2, 0}, 0, 0},
+    {"DML-REVERSE_SUBSEQUENCES-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-REVERSE_SUBSEQUENCES-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-REVERSE_SUBSEQUENCES-axis-range", "Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 12, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-REVERSE_SUBSEQUENCES-same-type", NULL, NULL, 0, 51, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", "SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[%v]%|SequenceLengthsTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only the axis may differ)", 63, 56, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", "SequenceLengthsTensor.Sizes", "SequenceLengthsTensor.Sizes[%v]%|SequenceLengthsTensor.Sizes[%v] is %v; it must equal 1 (a line has one length)", 99, 94, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-REVERSE_SUBSEQUENCES-same-sizes", NULL, NULL, 0, 116, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_gather_elements_members[] = {
@@ -12583,17 +12156,13 @@ static const uint8_t dmlops_gather_elements_code[] = {
     1 /* IndicesTensor */, DMLOPS_BIT_Sizes, 2 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_gather_elements_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only the axis may differ)"},
-};
 static const dmlops_rule dmlops_gather_elements_rules[] = {
-    {"DML-GATHER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-GATHER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-GATHER_ELEMENTS-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
-    {"DML-GATHER_ELEMENTS-same-type", dmlops_same_DataType, 0, 51, {2, 0}, 0, 0},
-    {"DML-GATHER_ELEMENTS-indices-sizes", dmlops_by_program, 63, 56, {1, 0}, 1, 0},
-    {"DML-GATHER_ELEMENTS-output-sizes", dmlops_same_Sizes, 0, 94, {2, 1}, 0, 0},
+    {"DML-GATHER_ELEMENTS-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GATHER_ELEMENTS-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GATHER_ELEMENTS-axis-range", "Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 12, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ELEMENTS-same-type", NULL, NULL, 0, 51, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GATHER_ELEMENTS-indices-sizes", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only the axis may differ)", 63, 56, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ELEMENTS-output-sizes", NULL, NULL, 0, 94, {2, 1}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_gather_nd_members[] = {
@@ -12699,30 +12268,19 @@ static const uint8_t dmlops_gather_nd_code[] = {
     DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_gather_nd_phrases[] = {
-    {"InputDimensionCount", "InputDimensionCount is %v; it must be at least 1"},
-    {"InputDimensionCount", "InputDimensionCount is %v; it must be at most InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at least 1"},
-    {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount are ignored)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount are ignored)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount, %v (a tuple has at most one coordinate for each used input dimension)"},
-    {"IndicesTensor.Sizes", "the gathered sizes are %v; they must be at most as many as the dimensions of InputTensor, %v (the output has room for every size that is not indexed away)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)"},
-};
 static const dmlops_rule dmlops_gather_nd_rules[] = {
-    {"DML-GATHER_ND-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-GATHER_ND-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-GATHER_ND-input-dimension-count-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
-    {"DML-GATHER_ND-input-dimension-count-range", dmlops_by_program, 19, 7, {1, 0}, 1, 0},
-    {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 63, 58, {2, 0}, 1, 0},
-    {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 70, 58, {3, 0}, 1, 0},
-    {"DML-GATHER_ND-same-type", dmlops_same_DataType, 0, 109, {2, 0}, 0, 0},
-    {"DML-GATHER_ND-input-leading-ones", dmlops_by_program, 126, 114, {4, 0}, 1, 0},
-    {"DML-GATHER_ND-indices-leading-ones", dmlops_by_program, 161, 149, {5, 0}, 1, 0},
-    {"DML-GATHER_ND-index-tuple-size", dmlops_by_program, 197, 184, {6, 0}, 1, 0},
-    {"DML-GATHER_ND-output-rank", dmlops_by_program, 258, 220, {7, 0}, 1, 0},
-    {"DML-GATHER_ND-output-sizes", dmlops_by_program, 285, 274, {8, 0}, 1, 0},
+    {"DML-GATHER_ND-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GATHER_ND-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GATHER_ND-input-dimension-count-range", "InputDimensionCount", "InputDimensionCount is %v; it must be at least 1", 12, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND-input-dimension-count-range", "InputDimensionCount", "InputDimensionCount is %v; it must be at most InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 19, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND-indices-dimension-count-range", "IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at least 1", 63, 58, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND-indices-dimension-count-range", "IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 70, 58, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND-same-type", NULL, NULL, 0, 109, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GATHER_ND-input-leading-ones", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount are ignored)", 126, 114, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND-indices-leading-ones", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount are ignored)", 161, 149, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND-index-tuple-size", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount, %v (a tuple has at most one coordinate for each used input dimension)", 197, 184, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND-output-rank", "IndicesTensor.Sizes", "the gathered sizes are %v; they must be at most as many as the dimensions of InputTensor, %v (the output has room for every size that is not indexed away)", 258, 220, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)", 285, 274, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_scatter_nd_members[] = {
@@ -12836,33 +12394,22 @@ static const uint8_t dmlops_scatter_nd_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_scatter_nd_phrases[] = {
-    {"InputDimensionCount", "InputDimensionCount is %v; it must be at least 1"},
-    {"InputDimensionCount", "InputDimensionCount is %v; it must be at most InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at least 1"},
-    {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount are ignored)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount are ignored)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount, %v (a tuple has at most one coordinate for each used input dimension)"},
-    {"IndicesTensor.Sizes", "the sizes of the updates are %v; they must be at most as many as the dimensions of InputTensor, %v (UpdatesTensor needs a dimension for every input dimension that is not indexed)"},
-    {"UpdatesTensor.Sizes", "UpdatesTensor.Sizes is %v; it must be %v (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-};
 static const dmlops_rule dmlops_scatter_nd_rules[] = {
-    {"DML-SCATTER_ND-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-SCATTER_ND-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-SCATTER_ND-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-SCATTER_ND-input-dimension-count-range", dmlops_by_program, 14, 9, {0, 0}, 1, 0},
-    {"DML-SCATTER_ND-input-dimension-count-range", dmlops_by_program, 21, 9, {1, 0}, 1, 0},
-    {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 65, 60, {2, 0}, 1, 0},
-    {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 72, 60, {3, 0}, 1, 0},
-    {"DML-SCATTER_ND-same-type", dmlops_same_DataType, 0, 111, {2, 0}, 0, 0},
-    {"DML-SCATTER_ND-same-type", dmlops_same_DataType, 0, 111, {3, 0}, 0, 0},
-    {"DML-SCATTER_ND-input-leading-ones", dmlops_by_program, 130, 118, {4, 0}, 1, 0},
-    {"DML-SCATTER_ND-indices-leading-ones", dmlops_by_program, 165, 153, {5, 0}, 1, 0},
-    {"DML-SCATTER_ND-index-tuple-size", dmlops_by_program, 201, 188, {6, 0}, 1, 0},
-    {"DML-SCATTER_ND-updates-rank", dmlops_by_program, 262, 224, {7, 0}, 1, 0},
-    {"DML-SCATTER_ND-updates-sizes", dmlops_by_program, 289, 278, {8, 0}, 1, 0},
-    {"DML-SCATTER_ND-output-sizes", dmlops_same_Sizes, 0, 358, {3, 0}, 0, 0},
+    {"DML-SCATTER_ND-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-SCATTER_ND-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-SCATTER_ND-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-SCATTER_ND-input-dimension-count-range", "InputDimensionCount", "InputDimensionCount is %v; it must be at least 1", 14, 9, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ND-input-dimension-count-range", "InputDimensionCount", "InputDimensionCount is %v; it must be at most InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 21, 9, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ND-indices-dimension-count-range", "IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at least 1", 65, 60, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ND-indices-dimension-count-range", "IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 72, 60, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ND-same-type", NULL, NULL, 0, 111, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-SCATTER_ND-same-type", NULL, NULL, 0, 111, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-SCATTER_ND-input-leading-ones", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount are ignored)", 130, 118, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ND-indices-leading-ones", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount are ignored)", 165, 153, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ND-index-tuple-size", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount, %v (a tuple has at most one coordinate for each used input dimension)", 201, 188, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ND-updates-rank", "IndicesTensor.Sizes", "the sizes of the updates are %v; they must be at most as many as the dimensions of InputTensor, %v (UpdatesTensor needs a dimension for every input dimension that is not indexed)", 262, 224, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ND-updates-sizes", "UpdatesTensor.Sizes", "UpdatesTensor.Sizes is %v; it must be %v (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 289, 278, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SCATTER_ND-output-sizes", NULL, NULL, 0, 358, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling2_members[] = {
@@ -13046,31 +12593,20 @@ static const uint8_t dmlops_max_pooling2_code[] = {
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-};
 static const dmlops_rule dmlops_max_pooling2_rules[] = {
-    {"DML-MAX_POOLING2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, 590, {2, 0}, 0, 0},
-    {"DML-MAX_POOLING2-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-MAX_POOLING2-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-MAX_POOLING2-dilations-range", dmlops_by_program, 81, 78, {3, 0}, 1, 0},
-    {"DML-MAX_POOLING2-same-type", dmlops_same_DataType, 0, 103, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING2-output-batches-channels", dmlops_by_program, 252, 247, {5, 0}, 0, 0},
-    {"DML-MAX_POOLING2-indices-sizes", dmlops_same_Sizes, 0, 595, {2, 1}, 0, 0},
-    {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 171, 108, {4, 0}, 1, 0},
-    {"DML-MAX_POOLING2-windows-within", dmlops_by_program, 286, 277, {6, 0}, 1, 0},
-    {"DML-MAX_POOLING2-first-window", dmlops_by_program, 365, 358, {7, 0}, 1, 0},
-    {"DML-MAX_POOLING2-spatial-sizes", dmlops_by_program, 540, 415, {8, 0}, 1, 0},
+    {"DML-MAX_POOLING2-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MAX_POOLING2-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-MAX_POOLING2-indices-rank", NULL, NULL, 0, 590, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MAX_POOLING2-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING2-window-size-range", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING2-dilations-range", "Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)", 81, 78, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING2-same-type", NULL, NULL, 0, 103, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MAX_POOLING2-output-batches-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)", 252, 247, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MAX_POOLING2-indices-sizes", NULL, NULL, 0, 595, {2, 1}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-MAX_POOLING2-window-fits", "WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)", 171, 108, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING2-windows-within", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v", 286, 277, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING2-first-window", "StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)", 365, 358, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING2-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 540, 415, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
@@ -13160,23 +12696,15 @@ static const uint8_t dmlops_slice1_code[] = {
         DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_slice1_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"InputWindowSizes", "InputWindowSizes[%v]%|InputWindowSizes[%v] is %v; it must be at least 1"},
-    {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0"},
-    {"InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most InputTensor.Sizes[%v], %v (the window must fit in the input)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must be at most %v (the window has no more elements at this stride)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it should be %v (the window has exactly that many elements at this stride)"},
-};
 static const dmlops_rule dmlops_slice1_rules[] = {
-    {"DML-SLICE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-SLICE1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-SLICE1-window-sizes-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-SLICE1-strides-range", dmlops_by_program, 49, 46, {2, 0}, 1, 0},
-    {"DML-SLICE1-same-type", dmlops_same_DataType, 0, 65, {1, 0}, 0, 0},
-    {"DML-SLICE1-window-bounds", dmlops_by_program, 77, 70, {3, 0}, 1, 0},
-    {"DML-SLICE1-output-sizes", dmlops_by_program, 140, 133, {4, 0}, 1, 0},
-    {"DML-SLICE1-whole-window", dmlops_by_program, 190, 133, {5, 0}, 1, 0},
+    {"DML-SLICE1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-SLICE1-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-SLICE1-window-sizes-range", "InputWindowSizes", "InputWindowSizes[%v]%|InputWindowSizes[%v] is %v; it must be at least 1", 24, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SLICE1-strides-range", "InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0", 49, 46, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SLICE1-same-type", NULL, NULL, 0, 65, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-SLICE1-window-bounds", "InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most InputTensor.Sizes[%v], %v (the window must fit in the input)", 77, 70, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SLICE1-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must be at most %v (the window has no more elements at this stride)", 140, 133, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SLICE1-whole-window", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it should be %v (the window has exactly that many elements at this stride)", 190, 133, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_top_k1_members[] = {
@@ -13241,24 +12769,16 @@ static const uint8_t dmlops_top_k1_code[] = {
     DMLOPS_REPLACE, DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_UINT, DMLOPS_AT(K),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_top_k1_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"K", "K is %v; it must be at least 1"},
-    {"K", "K is %v; it must be at most InputTensor.Sizes[%v], %v (a sequence has no more elements)"},
-    {"K", "K is %v; it should be less than InputTensor.Sizes[%v], %v"},
-    {"OutputValueTensor.Sizes", "OutputValueTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)"},
-    {"OutputIndexTensor.Sizes", "OutputIndexTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)"},
-};
 static const dmlops_rule dmlops_top_k1_rules[] = {
-    {"DML-TOP_K1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-TOP_K1-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-TOP_K1-axis-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
-    {"DML-TOP_K1-k-positive", dmlops_by_program, 54, 51, {1, 0}, 1, 0},
-    {"DML-TOP_K1-same-type", dmlops_same_DataType, 0, 61, {1, 0}, 0, 0},
-    {"DML-TOP_K1-k-range", dmlops_by_program, 73, 66, {2, 0}, 1, 0},
-    {"DML-TOP_K1-output-value-sizes", dmlops_by_program, 118, 109, {4, 0}, 1, 0},
-    {"DML-TOP_K1-output-index-sizes", dmlops_by_program, 151, 142, {5, 0}, 1, 0},
-    {"DML-TOP_K1-k-below-size", dmlops_by_program, 91, 66, {3, 0}, 1, 0},
+    {"DML-TOP_K1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-TOP_K1-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-TOP_K1-axis-range", "Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 12, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TOP_K1-k-positive", "K", "K is %v; it must be at least 1", 54, 51, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TOP_K1-same-type", NULL, NULL, 0, 61, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-TOP_K1-k-range", "K", "K is %v; it must be at most InputTensor.Sizes[%v], %v (a sequence has no more elements)", 73, 66, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TOP_K1-output-value-sizes", "OutputValueTensor.Sizes", "OutputValueTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)", 118, 109, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TOP_K1-output-index-sizes", "OutputIndexTensor.Sizes", "OutputIndexTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)", 151, 142, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-TOP_K1-k-below-size", "K", "K is %v; it should be less than InputTensor.Sizes[%v], %v", 91, 66, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_depth_to_space1_members[] = {
@@ -13305,16 +12825,11 @@ static const uint8_t dmlops_depth_to_space1_code[] = {
         DMLOPS_AT(BlockSize),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_depth_to_space1_phrases[] = {
-    {"BlockSize", "BlockSize is %v; it must be at least 1 (a block is not empty)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must be a multiple of BlockSize (%v) x BlockSize (%v), %v (a block takes that many channels)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (channels divided by BlockSize squared; height and width times BlockSize, %v)"},
-};
 static const dmlops_rule dmlops_depth_to_space1_rules[] = {
-    {"DML-DEPTH_TO_SPACE1-block-size-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-DEPTH_TO_SPACE1-same-type", dmlops_same_DataType, 0, 10, {1, 0}, 0, 0},
-    {"DML-DEPTH_TO_SPACE1-channels-divisible", dmlops_by_program, 20, 15, {1, 0}, 1, 0},
-    {"DML-DEPTH_TO_SPACE1-output-sizes", dmlops_by_program, 54, 47, {2, 0}, 1, 0},
+    {"DML-DEPTH_TO_SPACE1-block-size-range", "BlockSize", "BlockSize is %v; it must be at least 1 (a block is not empty)", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-DEPTH_TO_SPACE1-same-type", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-DEPTH_TO_SPACE1-channels-divisible", "InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must be a multiple of BlockSize (%v) x BlockSize (%v), %v (a block takes that many channels)", 20, 15, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-DEPTH_TO_SPACE1-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (channels divided by BlockSize squared; height and width times BlockSize, %v)", 54, 47, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_space_to_depth1_members[] = {
@@ -13362,16 +12877,11 @@ static const uint8_t dmlops_space_to_depth1_code[] = {
         DMLOPS_AT(BlockSize),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_space_to_depth1_phrases[] = {
-    {"BlockSize", "BlockSize is %v; it must be at least 1 (a block is not empty)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must be a multiple of BlockSize, %v (height and width are made of whole blocks)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (channels times BlockSize squared; height and width divided by BlockSize, %v)"},
-};
 static const dmlops_rule dmlops_space_to_depth1_rules[] = {
-    {"DML-SPACE_TO_DEPTH1-block-size-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-SPACE_TO_DEPTH1-same-type", dmlops_same_DataType, 0, 10, {1, 0}, 0, 0},
-    {"DML-SPACE_TO_DEPTH1-blocks-divide", dmlops_by_program, 20, 15, {1, 0}, 1, 0},
-    {"DML-SPACE_TO_DEPTH1-output-sizes", dmlops_by_program, 50, 43, {2, 0}, 1, 0},
+    {"DML-SPACE_TO_DEPTH1-block-size-range", "BlockSize", "BlockSize is %v; it must be at least 1 (a block is not empty)", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SPACE_TO_DEPTH1-same-type", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-SPACE_TO_DEPTH1-blocks-divide", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must be a multiple of BlockSize, %v (height and width are made of whole blocks)", 20, 15, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SPACE_TO_DEPTH1-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (channels times BlockSize squared; height and width divided by BlockSize, %v)", 50, 43, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_mean_variance_normalization1_members[] = {
@@ -13475,34 +12985,23 @@ static const uint8_t dmlops_mean_variance_normalization1_code[] = {
     DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_mean_variance_normalization1_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"ScaleTensor", "ScaleTensor is absent; below feature level 5.2 it must be given (scale and bias come together)"},
-    {"BiasTensor", "BiasTensor is absent; below feature level 5.2 it must be given (scale and bias come together)"},
-    {"ScaleTensor.Sizes", "ScaleTensor.Sizes[1]%|ScaleTensor.Sizes[1] is %v; below feature level 4.0 it must equal InputTensor.Sizes[1], %v (channels are not broadcast)"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[1]%|BiasTensor.Sizes[1] is %v; below feature level 4.0 it must equal InputTensor.Sizes[1], %v (channels are not broadcast)"},
-    {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the variance overflows in DirectML where it passes 65504, and the elements are divided by infinity)"},
-};
 static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 112, {1, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 112, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 112, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", dmlops_by_program, 220, 215, {4, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", dmlops_by_program, 238, 215, {5, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 49, 44, {1, 0}, 1, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 121, {1, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 121, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, 121, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", dmlops_by_program, 135, 130, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", dmlops_by_program, 175, 170, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", dmlops_same_Sizes, 0, 210, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", dmlops_by_program, 261, 256, {6, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", dmlops_by_program, 304, 299, {7, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", dmlops_by_program, 347, 342, {8, 0}, 1, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", NULL, NULL, 0, 112, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", NULL, NULL, 0, 112, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", NULL, NULL, 0, 112, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", "ScaleTensor", "ScaleTensor is absent; below feature level 5.2 it must be given (scale and bias come together)", 220, 215, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "BiasTensor", "BiasTensor is absent; below feature level 5.2 it must be given (scale and bias come together)", 238, 215, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)%\?; axes count from 0, and %v is %v as an unsigned number", 49, 44, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", NULL, NULL, 0, 121, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", NULL, NULL, 0, 121, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", NULL, NULL, 0, 121, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 135, 130, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 175, 170, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", NULL, NULL, 0, 210, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "ScaleTensor.Sizes", "ScaleTensor.Sizes[1]%|ScaleTensor.Sizes[1] is %v; below feature level 4.0 it must equal InputTensor.Sizes[1], %v (channels are not broadcast)", 261, 256, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "BiasTensor.Sizes", "BiasTensor.Sizes[1]%|BiasTensor.Sizes[1] is %v; below feature level 4.0 it must equal InputTensor.Sizes[1], %v (channels are not broadcast)", 304, 299, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension counts once)%\?; axes count from 0, and %v is %v as an unsigned number", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", "InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the variance overflows in DirectML where it passes 65504, and the elements are divided by infinity)", 347, 342, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_resample1_members[] = {
@@ -13526,14 +13025,14 @@ static const uint8_t dmlops_resample1_code[] = {
     /* DML-RESAMPLE1-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
     /* DML-RESAMPLE1-scales-positive: Scales[d] > 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
@@ -13543,11 +13042,11 @@ static const uint8_t dmlops_resample1_code[] = {
     /* DML-RESAMPLE1-output-sizes: Scales[d] < 1.0 or OutputTensor.Sizes[d] >= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_ANY, 3, DMLOPS_FLOAT_LESS, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x3ff0000000000000) /* 1.0 */,
             DMLOPS_GREATER_OR_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE,
             DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY,
-            DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
-            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+            DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER,
+            DMLOPS_BYTES(0x3fe0000000000000) /* 0.5 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
@@ -13558,11 +13057,11 @@ static const uint8_t dmlops_resample1_code[] = {
     /* DML-RESAMPLE1-output-sizes: Scales[d] > 1.0 or OutputTensor.Sizes[d] <= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_ANY, 3, DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x3ff0000000000000) /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
             DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(InputPixelOffsets),
-            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
-            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER,
+            DMLOPS_BYTES(0x3fe0000000000000) /* 0.5 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
@@ -13572,20 +13071,14 @@ static const uint8_t dmlops_resample1_code[] = {
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_resample1_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
-    {"Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v"},
-};
 static const dmlops_rule dmlops_resample1_rules[] = {
-    {"DML-RESAMPLE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-RESAMPLE1-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-RESAMPLE1-same-type", dmlops_same_DataType, 0, 80, {1, 0}, 0, 0},
-    {"DML-RESAMPLE1-scales-positive", dmlops_by_program, 52, 21, {2, 0}, 1, 0},
-    {"DML-RESAMPLE1-output-sizes", dmlops_by_program, 94, 85, {3, 0}, 1, 0},
-    {"DML-RESAMPLE1-output-sizes", dmlops_by_program, 157, 85, {3, 0}, 1, 0},
+    {"DML-RESAMPLE1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-RESAMPLE1-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-RESAMPLE1-scales-range", "Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)", 24, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE1-same-type", NULL, NULL, 0, 80, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RESAMPLE1-scales-positive", "Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)", 52, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE1-output-sizes", "Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v", 94, 85, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE1-output-sizes", "Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v", 157, 85, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_members[] = {
@@ -13701,27 +13194,18 @@ static const uint8_t dmlops_matrix_multiply_integer_code[] = {
         DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_matrix_multiply_integer_phrases[] = {
-    {"BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)"},
-    {"BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (A has as many columns as B has rows)"},
-    {"AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)"},
-    {"AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)"},
-    {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)"},
-    {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B)"},
-};
 static const dmlops_rule dmlops_matrix_multiply_integer_rules[] = {
-    {"DML-MATRIX_MULTIPLY_INTEGER-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-same-rank", dmlops_same_DimensionCount, 0, 0, {4, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point", dmlops_same_DataType, 0, 12, {3, 2}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-batch-sizes", dmlops_by_program, 22, 17, {0, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-inner-size", dmlops_by_program, 63, 50, {1, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", dmlops_by_program, 112, 99, {2, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", dmlops_by_program, 161, 99, {3, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", dmlops_by_program, 204, 191, {4, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", dmlops_by_program, 245, 191, {5, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-output-sizes", dmlops_by_program, 280, 273, {6, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-same-rank", NULL, NULL, 0, 0, {4, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point", NULL, NULL, 0, 12, {3, 2}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-batch-sizes", "BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)", 22, 17, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-inner-size", "BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (A has as many columns as B has rows)", 63, 50, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", "AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)", 112, 99, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", "AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)", 161, 99, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", "BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)", 204, 191, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", "BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)", 245, 191, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B)", 280, 273, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_quantized_linear_matrix_multiply_members[] = {
@@ -13938,49 +13422,32 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
         DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_quantized_linear_matrix_multiply_phrases[] = {
-    {"BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)"},
-    {"BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (A has as many columns as B has rows)"},
-    {"AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)"},
-    {"AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)"},
-    {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)"},
-    {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B)"},
-    {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v]%|AScaleTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)"},
-    {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v]%|AScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)"},
-    {"BScaleTensor.Sizes", "BScaleTensor.Sizes[%v]%|BScaleTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)"},
-    {"BScaleTensor.Sizes", "BScaleTensor.Sizes[%v]%|BScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)"},
-    {"OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of the output, or one for each row)"},
-    {"OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of the output, or one for each row)"},
-    {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of the output, or one for each row)"},
-    {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of the output, or one for each row)"},
-};
 static const dmlops_rule dmlops_quantized_linear_matrix_multiply_rules[] = {
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", dmlops_same_DimensionCount, 0, 0, {8, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 321, {4, 1}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 321, {6, 1}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 321, {2, 1}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 321, {5, 1}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 321, {7, 1}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point", dmlops_same_DataType, 0, 12, {5, 3}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes", dmlops_by_program, 22, 17, {0, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", dmlops_by_program, 63, 50, {1, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", dmlops_by_program, 112, 99, {2, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", dmlops_by_program, 161, 99, {3, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", dmlops_by_program, 204, 191, {4, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", dmlops_by_program, 245, 191, {5, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", dmlops_by_program, 280, 273, {6, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", dmlops_same_DataType, 0, 334, {7, 8}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", dmlops_by_program, 344, 339, {7, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", dmlops_by_program, 390, 339, {8, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", dmlops_by_program, 422, 417, {9, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", dmlops_by_program, 460, 417, {10, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", dmlops_by_program, 490, 485, {11, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", dmlops_by_program, 536, 485, {12, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", dmlops_by_program, 568, 563, {13, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", dmlops_by_program, 617, 563, {14, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", NULL, NULL, 0, 0, {8, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", NULL, NULL, 0, 321, {4, 1}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", NULL, NULL, 0, 321, {6, 1}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", NULL, NULL, 0, 321, {2, 1}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", NULL, NULL, 0, 321, {5, 1}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", NULL, NULL, 0, 321, {7, 1}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point", NULL, NULL, 0, 12, {5, 3}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes", "BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)", 22, 17, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", "BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (A has as many columns as B has rows)", 63, 50, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", "AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)", 112, 99, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", "AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)", 161, 99, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", "BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)", 204, 191, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", "BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)", 245, 191, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B)", 280, 273, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", NULL, NULL, 0, 334, {7, 8}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", "AScaleTensor.Sizes", "AScaleTensor.Sizes[%v]%|AScaleTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)", 344, 339, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", "AScaleTensor.Sizes", "AScaleTensor.Sizes[%v]%|AScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)", 390, 339, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", "BScaleTensor.Sizes", "BScaleTensor.Sizes[%v]%|BScaleTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)", 422, 417, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", "BScaleTensor.Sizes", "BScaleTensor.Sizes[%v]%|BScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)", 460, 417, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of the output, or one for each row)", 490, 485, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of the output, or one for each row)", 536, 485, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of the output, or one for each row)", 568, 563, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of the output, or one for each row)", 617, 563, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_convolution_integer_members[] = {
@@ -14164,40 +13631,25 @@ static const uint8_t dmlops_convolution_integer_code[] = {
         DMLOPS_SLOT(18) /* OutputChannelCount */, DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (all dimensions but batch and channel are spatial)"},
-    {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
-    {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter must fit in the padded input)"},
-    {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
-    {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)"},
-    {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[0], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-};
 static const dmlops_rule dmlops_convolution_integer_rules[] = {
-    {"DML-CONVOLUTION_INTEGER-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 1, 1},
-    {"DML-CONVOLUTION_INTEGER-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 536, {2, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 536, {4, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", dmlops_same_DimensionCount, 0, 543, {3, 1}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-strides-range", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-dilations-range", dmlops_by_program, 61, 58, {3, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-same-type-input-zero-point", dmlops_same_DataType, 0, 83, {1, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", dmlops_same_DataType, 0, 88, {3, 2}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-groups", dmlops_by_program, 98, 93, {4, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-input-channels", dmlops_by_program, 120, 113, {5, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-fits", dmlops_by_program, 213, 148, {6, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-input-zero-point-sizes", dmlops_by_program, 298, 295, {7, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 329, 319, {8, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 373, 319, {9, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-output-batches", dmlops_by_program, 408, 403, {10, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-output-channels", dmlops_by_program, 428, 423, {11, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-spatial-sizes", dmlops_by_program, 496, 443, {12, 0}, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (all dimensions but batch and channel are spatial)", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-CONVOLUTION_INTEGER-group-count-range", "GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)", 26, 23, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", NULL, NULL, 0, 536, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", NULL, NULL, 0, 536, {4, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", NULL, NULL, 0, 543, {3, 1}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the filter has to move)", 36, 33, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-dilations-range", "Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)", 61, 58, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-same-type-input-zero-point", NULL, NULL, 0, 83, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", NULL, NULL, 0, 88, {3, 2}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-groups", "FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)", 98, 93, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-input-channels", "InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)", 120, 113, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-fits", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter must fit in the padded input)", 213, 148, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must equal 1", 298, 295, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)", 329, 319, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)", 373, 319, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-output-batches", "OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v", 408, 403, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-output-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[0], %v", 428, 423, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 496, 443, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_quantized_linear_convolution_members[] = {
@@ -14445,53 +13897,32 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
         DMLOPS_SLOT(18) /* OutputChannelCount */, DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (all dimensions but batch and channel are spatial)"},
-    {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
-    {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter must fit in the padded input)"},
-    {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
-    {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)"},
-    {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[0], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-    {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v]%|InputScaleTensor.Sizes[%v] is %v; it must equal 1"},
-    {"FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v]%|FilterScaleTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)"},
-    {"FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v]%|FilterScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each output channel)%\?; a bias has its values along dimension 1"},
-    {"OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must equal 1"},
-    {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
-};
 static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", dmlops_by_program, 5, 0, {0, 0}, 1, 1},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", dmlops_by_program, 26, 23, {1, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 536, {3, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 536, {6, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 536, {9, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", dmlops_by_program, 36, 33, {2, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", dmlops_by_program, 61, 58, {3, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", dmlops_same_DataType, 0, 83, {2, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", dmlops_same_DataType, 0, 88, {5, 3}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", dmlops_by_program, 98, 93, {4, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", dmlops_by_program, 120, 113, {5, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", dmlops_by_program, 213, 148, {6, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", dmlops_by_program, 298, 295, {7, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 329, 319, {8, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 373, 319, {9, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", dmlops_by_program, 408, 403, {10, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", dmlops_by_program, 428, 423, {11, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", dmlops_same_DataType, 0, 545, {8, 9}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 553, 550, {13, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 576, 571, {14, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 617, 571, {15, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 651, 644, {16, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 703, 700, {17, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 724, 721, {18, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes", dmlops_by_program, 496, 443, {12, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (all dimensions but batch and channel are spatial)", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", "GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)", 26, 23, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", NULL, NULL, 0, 536, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", NULL, NULL, 0, 536, {6, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", NULL, NULL, 0, 536, {9, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the filter has to move)", 36, 33, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", "Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)", 61, 58, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", NULL, NULL, 0, 83, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", NULL, NULL, 0, 88, {5, 3}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)", 98, 93, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)", 120, 113, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter must fit in the padded input)", 213, 148, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must equal 1", 298, 295, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)", 329, 319, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)", 373, 319, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v", 408, 403, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[0], %v", 428, 423, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", NULL, NULL, 0, 545, {8, 9}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", "InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v]%|InputScaleTensor.Sizes[%v] is %v; it must equal 1", 553, 550, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", "FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v]%|FilterScaleTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)", 576, 571, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", "FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v]%|FilterScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)", 617, 571, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", "BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each output channel)%\?; a bias has its values along dimension 1", 651, 644, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", "OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must equal 1", 703, 700, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", "OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1", 724, 721, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 496, 443, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_and_members[] = {
@@ -14510,12 +13941,12 @@ static const uint8_t dmlops_element_wise_bit_and_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_bit_and_rules[] = {
-    {"DML-ELEMENT_WISE_BIT_AND-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_AND-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_AND-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_AND-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_AND-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_AND-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_AND-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_AND-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_AND-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_AND-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_AND-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_AND-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_or_members[] = {
@@ -14534,12 +13965,12 @@ static const uint8_t dmlops_element_wise_bit_or_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_bit_or_rules[] = {
-    {"DML-ELEMENT_WISE_BIT_OR-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_OR-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_OR-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_OR-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_OR-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_OR-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_OR-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_OR-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_OR-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_OR-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_OR-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_OR-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_xor_members[] = {
@@ -14558,12 +13989,12 @@ static const uint8_t dmlops_element_wise_bit_xor_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_bit_xor_rules[] = {
-    {"DML-ELEMENT_WISE_BIT_XOR-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_XOR-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_XOR-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_XOR-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_XOR-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_XOR-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_XOR-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_XOR-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_XOR-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_XOR-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_XOR-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_XOR-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_not_members[] = {
@@ -14578,9 +14009,9 @@ static const uint8_t dmlops_element_wise_bit_not_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_bit_not_rules[] = {
-    {"DML-ELEMENT_WISE_BIT_NOT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_NOT-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_NOT-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_NOT-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_NOT-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_NOT-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_count_members[] = {
@@ -14594,8 +14025,8 @@ static const uint8_t dmlops_element_wise_bit_count_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_bit_count_rules[] = {
-    {"DML-ELEMENT_WISE_BIT_COUNT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_BIT_COUNT-same-sizes", dmlops_same_Sizes, 0, 5, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_COUNT-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_BIT_COUNT-same-sizes", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_logical_greater_than_or_equal_members[] = {
@@ -14613,11 +14044,11 @@ static const uint8_t dmlops_element_wise_logical_greater_than_or_equal_code[] = 
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_greater_than_or_equal_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", NULL, NULL, 0, 5, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", NULL, NULL, 0, 12, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", NULL, NULL, 0, 12, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_logical_less_than_or_equal_members[] = {
@@ -14635,11 +14066,11 @@ static const uint8_t dmlops_element_wise_logical_less_than_or_equal_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_logical_less_than_or_equal_rules[] = {
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", dmlops_same_DimensionCount, 0, 5, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", dmlops_same_Sizes, 0, 12, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", NULL, NULL, 0, 5, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", NULL, NULL, 0, 12, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", NULL, NULL, 0, 12, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_celu_members[] = {
@@ -14655,9 +14086,9 @@ static const uint8_t dmlops_activation_celu_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_celu_rules[] = {
-    {"DML-ACTIVATION_CELU-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_CELU-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_CELU-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_CELU-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_CELU-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_CELU-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_relu_grad_members[] = {
@@ -14676,12 +14107,12 @@ static const uint8_t dmlops_activation_relu_grad_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_relu_grad_rules[] = {
-    {"DML-ACTIVATION_RELU_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_RELU_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ACTIVATION_RELU_GRAD-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_RELU_GRAD-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ACTIVATION_RELU_GRAD-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_RELU_GRAD-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ACTIVATION_RELU_GRAD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_RELU_GRAD-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_RELU_GRAD-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_RELU_GRAD-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_RELU_GRAD-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ACTIVATION_RELU_GRAD-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_average_pooling_grad_members[] = {
@@ -14801,23 +14232,15 @@ static const uint8_t dmlops_average_pooling_grad_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 0, DMLOPS_SLOT(0) /* i */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_average_pooling_grad_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most OutputGradientTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded sizes hold the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|InputGradientTensor.Sizes[%v] is %v; it must equal OutputGradientTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|(InputGradientTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than OutputGradientTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded sizes has no elements)"},
-};
 static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
-    {"DML-AVERAGE_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-AVERAGE_POOLING_GRAD-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING_GRAD-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 78, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING_GRAD-batches-channels", dmlops_by_program, 222, 217, {4, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 120, 83, {3, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING_GRAD-windows-within", dmlops_by_program, 258, 247, {5, 0}, 1, 0},
+    {"DML-AVERAGE_POOLING_GRAD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-AVERAGE_POOLING_GRAD-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-AVERAGE_POOLING_GRAD-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING_GRAD-window-size-range", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING_GRAD-same-type", NULL, NULL, 0, 78, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-AVERAGE_POOLING_GRAD-batches-channels", "InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|InputGradientTensor.Sizes[%v] is %v; it must equal OutputGradientTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)", 222, 217, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-AVERAGE_POOLING_GRAD-window-fits", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most OutputGradientTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded sizes hold the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number", 120, 83, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING_GRAD-windows-within", "InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|(InputGradientTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than OutputGradientTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded sizes has no elements)", 258, 247, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_grad_members[] = {
@@ -14951,28 +14374,19 @@ static const uint8_t dmlops_max_pooling_grad_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(0) /* i */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_max_pooling_grad_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded sizes hold the dilated window at least once)"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|InputGradientTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|(InputGradientTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded sizes has no elements)"},
-};
 static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
-    {"DML-MAX_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-dimension-count", dmlops_by_program, 12, 7, {0, 0}, 1, 1},
-    {"DML-MAX_POOLING_GRAD-strides-range", dmlops_by_program, 33, 30, {1, 0}, 1, 0},
-    {"DML-MAX_POOLING_GRAD-window-size-range", dmlops_by_program, 58, 55, {2, 0}, 1, 0},
-    {"DML-MAX_POOLING_GRAD-dilations-range", dmlops_by_program, 83, 80, {3, 0}, 1, 0},
-    {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 105, {1, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 105, {2, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-same-sizes", dmlops_same_Sizes, 0, 112, {2, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-batches-channels", dmlops_by_program, 261, 256, {5, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 180, 117, {4, 0}, 1, 0},
-    {"DML-MAX_POOLING_GRAD-windows-within", dmlops_by_program, 297, 286, {6, 0}, 1, 0},
+    {"DML-MAX_POOLING_GRAD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MAX_POOLING_GRAD-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MAX_POOLING_GRAD-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)", 12, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-MAX_POOLING_GRAD-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)", 33, 30, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING_GRAD-window-size-range", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)", 58, 55, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING_GRAD-dilations-range", "Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)", 83, 80, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING_GRAD-same-type", NULL, NULL, 0, 105, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MAX_POOLING_GRAD-same-type", NULL, NULL, 0, 105, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MAX_POOLING_GRAD-same-sizes", NULL, NULL, 0, 112, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-MAX_POOLING_GRAD-batches-channels", "InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|InputGradientTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)", 261, 256, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MAX_POOLING_GRAD-window-fits", "WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded sizes hold the dilated window at least once)", 180, 117, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MAX_POOLING_GRAD-windows-within", "InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|(InputGradientTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded sizes has no elements)", 297, 286, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_random_generator_members[] = {
@@ -15008,13 +14422,10 @@ static const uint8_t dmlops_random_generator_code[] = {
     DMLOPS_SMALL(3) /* UINT32 */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_random_generator_phrases[] = {
-    {"InputStateTensor.Sizes", "InputStateTensor.Sizes is %v; it must be %v (the state is four words of counter and two of key)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-};
 static const dmlops_rule dmlops_random_generator_rules[] = {
-    {"DML-RANDOM_GENERATOR-same-rank", dmlops_same_DimensionCount, 0, 61, {2, 0}, 0, 0},
-    {"DML-RANDOM_GENERATOR-state-sizes", dmlops_by_program, 12, 0, {0, 0}, 0, 0},
-    {"DML-RANDOM_GENERATOR-same-sizes", dmlops_same_Sizes, 0, 66, {2, 0}, 0, 0},
+    {"DML-RANDOM_GENERATOR-same-rank", NULL, NULL, 0, 61, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-RANDOM_GENERATOR-state-sizes", "InputStateTensor.Sizes", "InputStateTensor.Sizes is %v; it must be %v (the state is four words of counter and two of key)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 12, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-RANDOM_GENERATOR-same-sizes", NULL, NULL, 0, 66, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_nonzero_coordinates_members[] = {
@@ -15082,19 +14493,12 @@ static const uint8_t dmlops_nonzero_coordinates_code[] = {
     DMLOPS_SMALL(3) /* UINT32 */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_nonzero_coordinates_phrases[] = {
-    {"OutputCountTensor.Sizes", "OutputCountTensor.Sizes[%v]%|OutputCountTensor.Sizes[%v] is %v; it must equal 1 (the count is a scalar)"},
-    {"OutputCoordinatesTensor.Sizes", "OutputCoordinatesTensor.Sizes[%v]%|OutputCoordinatesTensor.Sizes[%v] is %v; it must equal 1 (the last two dimensions are rows and columns)"},
-    {"OutputCoordinatesTensor.Sizes", "OutputCoordinatesTensor.Sizes[%v]%|OutputCoordinatesTensor.Sizes[%v] is %v; it must equal the product of InputTensor.Sizes, %v (no element may be zero)"},
-    {"OutputCoordinatesTensor.Sizes", "OutputCoordinatesTensor.Sizes[%v]%|OutputCoordinatesTensor.Sizes[%v] is %v; it must be at least %v (a row has a coordinate for each dimension after leading ones)"},
-    {"OutputCoordinatesTensor.Sizes", "OutputCoordinatesTensor.Sizes[%v]%|OutputCoordinatesTensor.Sizes[%v] is %v; it must be at most InputTensor.DimensionCount, %v (a row has a coordinate for each dimension after leading ones)"},
-};
 static const dmlops_rule dmlops_nonzero_coordinates_rules[] = {
-    {"DML-NONZERO_COORDINATES-count-scalar", dmlops_by_program, 3, 0, {0, 0}, 0, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-leading-ones", dmlops_by_program, 24, 21, {1, 0}, 0, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-rows", dmlops_by_program, 59, 46, {2, 0}, 0, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-columns", dmlops_by_program, 118, 84, {3, 0}, 0, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-columns", dmlops_by_program, 143, 84, {4, 0}, 0, 0},
+    {"DML-NONZERO_COORDINATES-count-scalar", "OutputCountTensor.Sizes", "OutputCountTensor.Sizes[%v]%|OutputCountTensor.Sizes[%v] is %v; it must equal 1 (the count is a scalar)", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-leading-ones", "OutputCoordinatesTensor.Sizes", "OutputCoordinatesTensor.Sizes[%v]%|OutputCoordinatesTensor.Sizes[%v] is %v; it must equal 1 (the last two dimensions are rows and columns)", 24, 21, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-rows", "OutputCoordinatesTensor.Sizes", "OutputCoordinatesTensor.Sizes[%v]%|OutputCoordinatesTensor.Sizes[%v] is %v; it must equal the product of InputTensor.Sizes, %v (no element may be zero)", 59, 46, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-columns", "OutputCoordinatesTensor.Sizes", "OutputCoordinatesTensor.Sizes[%v]%|OutputCoordinatesTensor.Sizes[%v] is %v; it must be at least %v (a row has a coordinate for each dimension after leading ones)", 118, 84, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-columns", "OutputCoordinatesTensor.Sizes", "OutputCoordinatesTensor.Sizes[%v]%|OutputCoordinatesTensor.Sizes[%v] is %v; it must be at most InputTensor.DimensionCount, %v (a row has a coordinate for each dimension after leading ones)", 143, 84, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_resample_grad_members[] = {
@@ -15119,14 +14523,14 @@ static const uint8_t dmlops_resample_grad_code[] = {
     /* DML-RESAMPLE_GRAD-scales-range: Scales[i] >= 0.0 */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
     /* DML-RESAMPLE_GRAD-scales-positive: Scales[i] > 0.0 */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
@@ -15135,26 +14539,20 @@ static const uint8_t dmlops_resample_grad_code[] = {
     /* DML-RESAMPLE_GRAD-offsets-exchanged: not all(InputPixelOffsets[i] == -0.5 and OutputPixelOffsets[i] == 0.5 for i in range(len(Scales))) */
     DMLOPS_NOT, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_TURN(30), DMLOPS_ALL, 2, DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(InputPixelOffsets),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER,
-        0, 0, 0, 0, 0, 0, 224, 191 /* -0.5 */, DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY,
-        DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER,
-        0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER,
+        DMLOPS_BYTES(0xbfe0000000000000) /* -0.5 */, DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY,
+        DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER,
+        DMLOPS_BYTES(0x3fe0000000000000) /* 0.5 */,
     0 /* InputGradientTensor */, DMLOPS_BIT_DataType, 1 /* OutputGradientTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_resample_grad_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate, and DirectML is known to reject it)"},
-    {"Scales", "InputPixelOffsets of -0.5 and OutputPixelOffsets of 0.5 are those of TensorFlow's kernels; the forward pass has them exchanged"},
-};
 static const dmlops_rule dmlops_resample_grad_rules[] = {
-    {"DML-RESAMPLE_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-RESAMPLE_GRAD-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-RESAMPLE_GRAD-same-type", dmlops_same_DataType, 0, 126, {1, 0}, 0, 0},
-    {"DML-RESAMPLE_GRAD-scales-positive", dmlops_by_program, 52, 21, {2, 0}, 1, 0},
-    {"DML-RESAMPLE_GRAD-offsets-exchanged", dmlops_by_program, 87, 80, {3, 0}, 1, 0},
+    {"DML-RESAMPLE_GRAD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-RESAMPLE_GRAD-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-RESAMPLE_GRAD-scales-range", "Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)", 24, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE_GRAD-same-type", NULL, NULL, 0, 126, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RESAMPLE_GRAD-scales-positive", "Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate, and DirectML is known to reject it)", 52, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE_GRAD-offsets-exchanged", "Scales", "InputPixelOffsets of -0.5 and OutputPixelOffsets of 0.5 are those of TensorFlow's kernels; the forward pass has them exchanged", 87, 80, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_slice_grad_members[] = {
@@ -15230,21 +14628,14 @@ static const uint8_t dmlops_slice_grad_code[] = {
         DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_slice_grad_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
-    {"InputWindowSizes", "InputWindowSizes[%v]%|InputWindowSizes[%v] is %v; it must be at least 1"},
-    {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0 (with 0 one element would be written several times)"},
-    {"InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most OutputGradientTensor.Sizes[%v], %v (the window must fit in the tensor that was sliced)"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|InputGradientTensor.Sizes[%v] is %v; it must be at most %v (the window has no more elements at this stride)"},
-};
 static const dmlops_rule dmlops_slice_grad_rules[] = {
-    {"DML-SLICE_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-SLICE_GRAD-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-SLICE_GRAD-window-sizes-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-SLICE_GRAD-strides-range", dmlops_by_program, 49, 46, {2, 0}, 1, 0},
-    {"DML-SLICE_GRAD-same-type", dmlops_same_DataType, 0, 65, {1, 0}, 0, 0},
-    {"DML-SLICE_GRAD-window-bounds", dmlops_by_program, 77, 70, {3, 0}, 1, 0},
-    {"DML-SLICE_GRAD-input-gradient-sizes", dmlops_by_program, 140, 133, {4, 0}, 1, 0},
+    {"DML-SLICE_GRAD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-SLICE_GRAD-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-SLICE_GRAD-window-sizes-range", "InputWindowSizes", "InputWindowSizes[%v]%|InputWindowSizes[%v] is %v; it must be at least 1", 24, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SLICE_GRAD-strides-range", "InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0 (with 0 one element would be written several times)", 49, 46, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SLICE_GRAD-same-type", NULL, NULL, 0, 65, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-SLICE_GRAD-window-bounds", "InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most OutputGradientTensor.Sizes[%v], %v (the window must fit in the tensor that was sliced)", 77, 70, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-SLICE_GRAD-input-gradient-sizes", "InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|InputGradientTensor.Sizes[%v] is %v; it must be at most %v (the window has no more elements at this stride)", 140, 133, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_adam_optimizer_members[] = {
@@ -15280,23 +14671,20 @@ static const uint8_t dmlops_adam_optimizer_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(TrainingStepTensor), DMLOPS_SLOT(0) /* d */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_adam_optimizer_phrases[] = {
-    {"TrainingStepTensor.Sizes", "TrainingStepTensor.Sizes[%v]%|TrainingStepTensor.Sizes[%v] is %v; it must equal 1 (all parameters are at the same step)"},
-};
 static const dmlops_rule dmlops_adam_optimizer_rules[] = {
-    {"DML-ADAM_OPTIMIZER-same-type", dmlops_same_DataType, 0, 0, {1, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-type", dmlops_same_DataType, 0, 0, {2, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-type", dmlops_same_DataType, 0, 0, {3, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-type", dmlops_same_DataType, 0, 0, {5, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-type", dmlops_same_DataType, 0, 0, {6, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-type", dmlops_same_DataType, 0, 0, {7, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-sizes", dmlops_same_Sizes, 0, 15, {1, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-sizes", dmlops_same_Sizes, 0, 15, {2, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-sizes", dmlops_same_Sizes, 0, 15, {3, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-sizes", dmlops_same_Sizes, 0, 15, {5, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-sizes", dmlops_same_Sizes, 0, 15, {6, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-same-sizes", dmlops_same_Sizes, 0, 15, {7, 0}, 0, 0},
-    {"DML-ADAM_OPTIMIZER-training-step-sizes", dmlops_by_program, 33, 30, {0, 0}, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-type", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-type", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-type", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-type", NULL, NULL, 0, 0, {5, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-type", NULL, NULL, 0, 0, {6, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-type", NULL, NULL, 0, 0, {7, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-sizes", NULL, NULL, 0, 15, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-sizes", NULL, NULL, 0, 15, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-sizes", NULL, NULL, 0, 15, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-sizes", NULL, NULL, 0, 15, {5, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-sizes", NULL, NULL, 0, 15, {6, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ADAM_OPTIMIZER-same-sizes", NULL, NULL, 0, 15, {7, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ADAM_OPTIMIZER-training-step-sizes", "TrainingStepTensor.Sizes", "TrainingStepTensor.Sizes[%v]%|TrainingStepTensor.Sizes[%v] is %v; it must equal 1 (all parameters are at the same step)", 33, 30, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_argmin_members[] = {
@@ -15349,16 +14737,11 @@ static const uint8_t dmlops_argmin_code[] = {
     DMLOPS_LIST, 0,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_argmin_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)"},
-};
 static const dmlops_rule dmlops_argmin_rules[] = {
-    {"DML-ARGMIN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ARGMIN-axes-range", dmlops_by_program, 54, 49, {1, 0}, 1, 0},
-    {"DML-ARGMIN-output-sizes", dmlops_by_program, 153, 117, {2, 0}, 1, 0},
-    {"DML-ARGMIN-axis-count", dmlops_by_program, 10, 5, {0, 0}, 1, 0},
+    {"DML-ARGMIN-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ARGMIN-axes-range", "Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 54, 49, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ARGMIN-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)", 153, 117, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ARGMIN-axis-count", "AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_argmax_members[] = {
@@ -15411,16 +14794,11 @@ static const uint8_t dmlops_argmax_code[] = {
     DMLOPS_LIST, 0,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_argmax_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)"},
-};
 static const dmlops_rule dmlops_argmax_rules[] = {
-    {"DML-ARGMAX-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ARGMAX-axes-range", dmlops_by_program, 54, 49, {1, 0}, 1, 0},
-    {"DML-ARGMAX-output-sizes", dmlops_by_program, 153, 117, {2, 0}, 1, 0},
-    {"DML-ARGMAX-axis-count", dmlops_by_program, 10, 5, {0, 0}, 1, 0},
+    {"DML-ARGMAX-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ARGMAX-axes-range", "Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 54, 49, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ARGMAX-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)", 153, 117, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ARGMAX-axis-count", "AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_roi_align_members[] = {
@@ -15512,23 +14890,15 @@ static const uint8_t dmlops_roi_align_code[] = {
         DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* H */, DMLOPS_SLOT(18) /* W */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_roi_align_phrases[] = {
-    {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
-    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
-    {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
-    {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be [roi count, 4] after leading 1s, that is %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be [roi count] after leading 1s, that is %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], OutputTensor.Sizes[2], OutputTensor.Sizes[3]], that is %v"},
-};
 static const dmlops_rule dmlops_roi_align_rules[] = {
-    {"DML-ROI_ALIGN-reduction-function", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-ROI_ALIGN-maximum-samples-range", dmlops_by_program, 32, 29, {2, 0}, 1, 0},
-    {"DML-ROI_ALIGN-same-type", dmlops_same_DataType, 0, 39, {1, 0}, 0, 0},
-    {"DML-ROI_ALIGN-same-type", dmlops_same_DataType, 0, 39, {3, 0}, 0, 0},
-    {"DML-ROI_ALIGN-roi-sizes", dmlops_by_program, 57, 46, {3, 0}, 0, 0},
-    {"DML-ROI_ALIGN-batch-indices-sizes", dmlops_by_program, 141, 136, {4, 0}, 0, 0},
-    {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 232, 215, {5, 0}, 0, 0},
-    {"DML-ROI_ALIGN-sample-range", dmlops_by_program, 18, 13, {1, 0}, 1, 0},
+    {"DML-ROI_ALIGN-reduction-function", "ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ROI_ALIGN-maximum-samples-range", "MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)", 32, 29, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ROI_ALIGN-same-type", NULL, NULL, 0, 39, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ROI_ALIGN-same-type", NULL, NULL, 0, 39, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ROI_ALIGN-roi-sizes", "ROITensor.Sizes", "ROITensor.Sizes is %v; it must be [roi count, 4] after leading 1s, that is %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 57, 46, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN-batch-indices-sizes", "BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be [roi count] after leading 1s, that is %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 141, 136, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN-output-shape", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], OutputTensor.Sizes[2], OutputTensor.Sizes[3]], that is %v", 232, 215, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN-sample-range", "MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)", 18, 13, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_gather_nd1_members[] = {
@@ -15665,36 +15035,22 @@ static const uint8_t dmlops_gather_nd1_code[] = {
     DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_gather_nd1_phrases[] = {
-    {"InputDimensionCount", "InputDimensionCount is %v; it must be at least 1"},
-    {"InputDimensionCount", "InputDimensionCount is %v; it must be at most InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at least 1"},
-    {"IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"BatchDimensionCount", "BatchDimensionCount is %v; it must be less than InputDimensionCount, %v"},
-    {"BatchDimensionCount", "BatchDimensionCount is %v; it must be less than IndicesDimensionCount, %v"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount are ignored)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount are ignored)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (batches are shared)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount (%v) - BatchDimensionCount (%v), %v (a tuple has at most one coordinate for each used input dimension that is not a batch)"},
-    {"IndicesTensor.Sizes", "the gathered sizes are %v; they must be at most as many as the dimensions of InputTensor, %v (the output has room for every size that is not indexed away)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)"},
-};
 static const dmlops_rule dmlops_gather_nd1_rules[] = {
-    {"DML-GATHER_ND1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-GATHER_ND1-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-GATHER_ND1-input-dimension-count-range", dmlops_by_program, 12, 7, {0, 0}, 1, 0},
-    {"DML-GATHER_ND1-input-dimension-count-range", dmlops_by_program, 19, 7, {1, 0}, 1, 0},
-    {"DML-GATHER_ND1-indices-dimension-count-range", dmlops_by_program, 63, 58, {2, 0}, 1, 0},
-    {"DML-GATHER_ND1-indices-dimension-count-range", dmlops_by_program, 70, 58, {3, 0}, 1, 0},
-    {"DML-GATHER_ND1-batch-dimension-count-range", dmlops_by_program, 116, 109, {4, 0}, 1, 0},
-    {"DML-GATHER_ND1-batch-dimension-count-range", dmlops_by_program, 127, 109, {5, 0}, 1, 0},
-    {"DML-GATHER_ND1-same-type", dmlops_same_DataType, 0, 138, {2, 0}, 0, 0},
-    {"DML-GATHER_ND1-input-leading-ones", dmlops_by_program, 155, 143, {6, 0}, 1, 0},
-    {"DML-GATHER_ND1-indices-leading-ones", dmlops_by_program, 190, 178, {7, 0}, 1, 0},
-    {"DML-GATHER_ND1-batch-sizes", dmlops_by_program, 224, 213, {8, 0}, 1, 0},
-    {"DML-GATHER_ND1-index-tuple-size", dmlops_by_program, 289, 274, {9, 0}, 1, 0},
-    {"DML-GATHER_ND1-output-rank", dmlops_by_program, 356, 213, {10, 0}, 1, 0},
-    {"DML-GATHER_ND1-output-sizes", dmlops_by_program, 385, 372, {11, 0}, 1, 0},
+    {"DML-GATHER_ND1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GATHER_ND1-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-GATHER_ND1-input-dimension-count-range", "InputDimensionCount", "InputDimensionCount is %v; it must be at least 1", 12, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-input-dimension-count-range", "InputDimensionCount", "InputDimensionCount is %v; it must be at most InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 19, 7, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-indices-dimension-count-range", "IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at least 1", 63, 58, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-indices-dimension-count-range", "IndicesDimensionCount", "IndicesDimensionCount is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 70, 58, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-batch-dimension-count-range", "BatchDimensionCount", "BatchDimensionCount is %v; it must be less than InputDimensionCount, %v", 116, 109, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-batch-dimension-count-range", "BatchDimensionCount", "BatchDimensionCount is %v; it must be less than IndicesDimensionCount, %v", 127, 109, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-same-type", NULL, NULL, 0, 138, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-GATHER_ND1-input-leading-ones", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount are ignored)", 155, 143, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-indices-leading-ones", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount are ignored)", 190, 178, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-batch-sizes", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (batches are shared)", 224, 213, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-index-tuple-size", "IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount (%v) - BatchDimensionCount (%v), %v (a tuple has at most one coordinate for each used input dimension that is not a batch)", 289, 274, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-output-rank", "IndicesTensor.Sizes", "the gathered sizes are %v; they must be at most as many as the dimensions of InputTensor, %v (the output has room for every size that is not indexed away)", 356, 213, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-GATHER_ND1-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)", 385, 372, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_element_wise_atan_yx_members[] = {
@@ -15713,12 +15069,12 @@ static const uint8_t dmlops_element_wise_atan_yx_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_atan_yx_rules[] = {
-    {"DML-ELEMENT_WISE_ATAN_YX-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ATAN_YX-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ATAN_YX-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ATAN_YX-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ATAN_YX-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_ATAN_YX-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_ATAN_YX-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ATAN_YX-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_ATAN_YX-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ATAN_YX-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_ATAN_YX-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_ATAN_YX-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_clip_grad_members[] = {
@@ -15739,12 +15095,12 @@ static const uint8_t dmlops_element_wise_clip_grad_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_clip_grad_rules[] = {
-    {"DML-ELEMENT_WISE_CLIP_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_difference_square_members[] = {
@@ -15763,12 +15119,12 @@ static const uint8_t dmlops_element_wise_difference_square_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_difference_square_rules[] = {
-    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-sizes", dmlops_same_Sizes, 0, 14, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-sizes", dmlops_same_Sizes, 0, 14, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-sizes", NULL, NULL, 0, 14, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-sizes", NULL, NULL, 0, 14, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_local_response_normalization_grad_members[] = {
@@ -15793,15 +15149,12 @@ static const uint8_t dmlops_local_response_normalization_grad_code[] = {
         2 /* OutputGradientTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_local_response_normalization_grad_phrases[] = {
-    {"LocalSize", "LocalSize is %v; it must be at least 1"},
-};
 static const dmlops_rule dmlops_local_response_normalization_grad_rules[] = {
-    {"DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type", dmlops_same_DataType, 0, 10, {1, 0}, 0, 0},
-    {"DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type", dmlops_same_DataType, 0, 10, {2, 0}, 0, 0},
-    {"DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes", dmlops_same_Sizes, 0, 17, {1, 0}, 0, 0},
-    {"DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes", dmlops_same_Sizes, 0, 17, {2, 0}, 0, 0},
+    {"DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range", "LocalSize", "LocalSize is %v; it must be at least 1", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type", NULL, NULL, 0, 10, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes", NULL, NULL, 0, 17, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes", NULL, NULL, 0, 17, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_cumulative_product_members[] = {
@@ -15826,14 +15179,11 @@ static const uint8_t dmlops_cumulative_product_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(4294967296),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_cumulative_product_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-};
 static const dmlops_rule dmlops_cumulative_product_rules[] = {
-    {"DML-CUMULATIVE_PRODUCT-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_PRODUCT-axis-range", dmlops_by_program, 20, 15, {0, 0}, 1, 0},
-    {"DML-CUMULATIVE_PRODUCT-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-CUMULATIVE_PRODUCT-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-CUMULATIVE_PRODUCT-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-CUMULATIVE_PRODUCT-axis-range", "Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 20, 15, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-CUMULATIVE_PRODUCT-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-CUMULATIVE_PRODUCT-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_grad_members[] = {
@@ -15877,31 +15227,28 @@ static const uint8_t dmlops_batch_normalization_grad_code[] = {
         DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_batch_normalization_grad_phrases[] = {
-    {"MeanTensor.Sizes", "MeanTensor.Sizes[%v]%|MeanTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-};
 static const dmlops_rule dmlops_batch_normalization_grad_rules[] = {
-    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {4, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {6, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {7, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-type", dmlops_same_DataType, 0, 17, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-type", dmlops_same_DataType, 0, 17, {2, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-type", dmlops_same_DataType, 0, 17, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-type", dmlops_same_DataType, 0, 17, {4, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-type", dmlops_same_DataType, 0, 17, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-type", dmlops_same_DataType, 0, 17, {6, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-same-type", dmlops_same_DataType, 0, 17, {7, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-input-sizes", dmlops_same_Sizes, 0, 34, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-input-sizes", dmlops_same_Sizes, 0, 34, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-mean-broadcast", dmlops_by_program, 46, 41, {0, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-mean-sizes", dmlops_same_Sizes, 0, 78, {3, 2}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-mean-sizes", dmlops_same_Sizes, 0, 78, {4, 2}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-mean-sizes", dmlops_same_Sizes, 0, 78, {6, 2}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_GRAD-mean-sizes", dmlops_same_Sizes, 0, 78, {7, 2}, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", NULL, NULL, 0, 0, {4, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", NULL, NULL, 0, 0, {5, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", NULL, NULL, 0, 0, {6, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-rank", NULL, NULL, 0, 0, {7, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-type", NULL, NULL, 0, 17, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-type", NULL, NULL, 0, 17, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-type", NULL, NULL, 0, 17, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-type", NULL, NULL, 0, 17, {4, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-type", NULL, NULL, 0, 17, {5, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-type", NULL, NULL, 0, 17, {6, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-same-type", NULL, NULL, 0, 17, {7, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-input-sizes", NULL, NULL, 0, 34, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-input-sizes", NULL, NULL, 0, 34, {5, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-mean-broadcast", "MeanTensor.Sizes", "MeanTensor.Sizes[%v]%|MeanTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 46, 41, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-mean-sizes", NULL, NULL, 0, 78, {3, 2}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-mean-sizes", NULL, NULL, 0, 78, {4, 2}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-mean-sizes", NULL, NULL, 0, 78, {6, 2}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_GRAD-mean-sizes", NULL, NULL, 0, 78, {7, 2}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_quantized_linear_add_members[] = {
@@ -15981,34 +15328,26 @@ static const uint8_t dmlops_element_wise_quantized_linear_add_code[] = {
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_element_wise_quantized_linear_add_phrases[] = {
-    {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v]%|AScaleTensor.Sizes[%v] is %v; it must equal 1"},
-    {"AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
-    {"BScaleTensor.Sizes", "BScaleTensor.Sizes[%v]%|BScaleTensor.Sizes[%v] is %v; it must equal 1"},
-    {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
-    {"OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must equal 1"},
-    {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
-};
 static const dmlops_rule dmlops_element_wise_quantized_linear_add_rules[] = {
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", dmlops_same_DimensionCount, 0, 0, {4, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", dmlops_same_DimensionCount, 0, 0, {5, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", dmlops_same_DimensionCount, 0, 0, {6, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", dmlops_same_DimensionCount, 0, 0, {7, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", dmlops_same_DimensionCount, 0, 0, {8, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point", dmlops_same_DataType, 0, 19, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point", dmlops_same_DataType, 0, 24, {5, 3}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point", dmlops_same_DataType, 0, 29, {7, 8}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes", dmlops_by_program, 37, 34, {0, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes", dmlops_by_program, 58, 55, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes", dmlops_by_program, 82, 79, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes", dmlops_by_program, 103, 100, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes", dmlops_by_program, 127, 124, {4, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes", dmlops_by_program, 148, 145, {5, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", dmlops_same_Sizes, 0, 169, {3, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", dmlops_same_Sizes, 0, 169, {8, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", NULL, NULL, 0, 0, {4, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", NULL, NULL, 0, 0, {5, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", NULL, NULL, 0, 0, {6, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", NULL, NULL, 0, 0, {7, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", NULL, NULL, 0, 0, {8, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point", NULL, NULL, 0, 19, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point", NULL, NULL, 0, 24, {5, 3}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point", NULL, NULL, 0, 29, {7, 8}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes", "AScaleTensor.Sizes", "AScaleTensor.Sizes[%v]%|AScaleTensor.Sizes[%v] is %v; it must equal 1", 37, 34, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes", "AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must equal 1", 58, 55, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes", "BScaleTensor.Sizes", "BScaleTensor.Sizes[%v]%|BScaleTensor.Sizes[%v] is %v; it must equal 1", 82, 79, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes", "BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must equal 1", 103, 100, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes", "OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must equal 1", 127, 124, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes", "OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1", 148, 145, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", NULL, NULL, 0, 169, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", NULL, NULL, 0, 169, {8, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_dynamic_quantize_linear_members[] = {
@@ -16046,18 +15385,14 @@ static const uint8_t dmlops_dynamic_quantize_linear_code[] = {
     DMLOPS_EACH, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_dynamic_quantize_linear_phrases[] = {
-    {"OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes is %v; it must be %v (one scale serves the whole input)"},
-    {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes is %v; it must be %v (one zero point serves the whole input)"},
-};
 static const dmlops_rule dmlops_dynamic_quantize_linear_rules[] = {
-    {"DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-DYNAMIC_QUANTIZE_LINEAR-same-type", dmlops_same_DataType, 0, 9, {3, 1}, 0, 0},
-    {"DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes", dmlops_by_program, 19, 14, {0, 0}, 0, 0},
-    {"DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes", dmlops_by_program, 47, 42, {1, 0}, 0, 0},
-    {"DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", dmlops_same_Sizes, 0, 70, {1, 0}, 0, 0},
+    {"DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-DYNAMIC_QUANTIZE_LINEAR-same-type", NULL, NULL, 0, 9, {3, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes", "OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes is %v; it must be %v (one scale serves the whole input)", 19, 14, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes", "OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes is %v; it must be %v (one zero point serves the whole input)", 47, 42, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", NULL, NULL, 0, 70, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_roi_align1_members[] = {
@@ -16152,23 +15487,15 @@ static const uint8_t dmlops_roi_align1_code[] = {
         DMLOPS_SMALL(1), DMLOPS_SLOT(17) /* H */, DMLOPS_SLOT(18) /* W */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_roi_align1_phrases[] = {
-    {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
-    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
-    {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
-    {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be [roi count, 4] after leading 1s, that is %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be [roi count] after leading 1s, that is %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], OutputTensor.Sizes[2], OutputTensor.Sizes[3]], that is %v"},
-};
 static const dmlops_rule dmlops_roi_align1_rules[] = {
-    {"DML-ROI_ALIGN1-reduction-function", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-ROI_ALIGN1-maximum-samples-range", dmlops_by_program, 32, 29, {2, 0}, 1, 0},
-    {"DML-ROI_ALIGN1-same-type", dmlops_same_DataType, 0, 39, {1, 0}, 0, 0},
-    {"DML-ROI_ALIGN1-same-type", dmlops_same_DataType, 0, 39, {3, 0}, 0, 0},
-    {"DML-ROI_ALIGN1-roi-sizes", dmlops_by_program, 57, 46, {3, 0}, 0, 0},
-    {"DML-ROI_ALIGN1-batch-indices-sizes", dmlops_by_program, 141, 136, {4, 0}, 0, 0},
-    {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 232, 215, {5, 0}, 0, 0},
-    {"DML-ROI_ALIGN1-sample-range", dmlops_by_program, 18, 13, {1, 0}, 1, 0},
+    {"DML-ROI_ALIGN1-reduction-function", "ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ROI_ALIGN1-maximum-samples-range", "MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)", 32, 29, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ROI_ALIGN1-same-type", NULL, NULL, 0, 39, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ROI_ALIGN1-same-type", NULL, NULL, 0, 39, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ROI_ALIGN1-roi-sizes", "ROITensor.Sizes", "ROITensor.Sizes is %v; it must be [roi count, 4] after leading 1s, that is %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 57, 46, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN1-batch-indices-sizes", "BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be [roi count] after leading 1s, that is %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 141, 136, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN1-output-shape", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [roi count, InputTensor.Sizes[1], OutputTensor.Sizes[2], OutputTensor.Sizes[3]], that is %v", 232, 215, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN1-sample-range", "MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)", 18, 13, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_roi_align_grad_members[] = {
@@ -16294,37 +15621,24 @@ static const uint8_t dmlops_roi_align_grad_code[] = {
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_roi_align_grad_phrases[] = {
-    {"OutputGradientTensor", "OutputGradientTensor and OutputROIGradientTensor are absent; at least one of them must be given"},
-    {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
-    {"InputTensor", "InputTensor is absent; it must be given (the gradient with respect to the regions depends on the image)"},
-    {"InputTensor", "InputTensor is absent; it must be given (the image determines which sample was the largest)"},
-    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
-    {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
-    {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be [roi count, 4] after leading 1s, that is %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be [roi count] after leading 1s, that is %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[0]%|InputGradientTensor.Sizes[0] is %v; it must equal ROITensor.Sizes[%v], %v (one block of gradients for each region)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal InputGradientTensor.Sizes[1], %v"},
-    {"OutputGradientTensor.Sizes", "OutputGradientTensor.Sizes[1]%|OutputGradientTensor.Sizes[1] is %v; it must equal InputGradientTensor.Sizes[1], %v"},
-};
 static const dmlops_rule dmlops_roi_align_grad_rules[] = {
-    {"DML-ROI_ALIGN_GRAD-some-output", dmlops_by_program, 5, 0, {0, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-reduction-function", dmlops_by_program, 14, 11, {1, 0}, 1, 0},
-    {"DML-ROI_ALIGN_GRAD-input-for-roi-gradient", dmlops_by_program, 29, 24, {2, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-input-for-max", dmlops_by_program, 39, 34, {3, 0}, 1, 0},
-    {"DML-ROI_ALIGN_GRAD-maximum-samples-range", dmlops_by_program, 65, 62, {5, 0}, 1, 0},
-    {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 72, {2, 1}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 72, {0, 1}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 72, {4, 1}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 72, {5, 1}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-roi-sizes", dmlops_by_program, 94, 83, {6, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-batch-indices-sizes", dmlops_by_program, 178, 173, {7, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-input-gradient-regions", dmlops_by_program, 257, 252, {8, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-input-channels", dmlops_by_program, 282, 277, {9, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-output-channels", dmlops_by_program, 307, 300, {10, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-output-sizes", dmlops_same_Sizes, 0, 330, {4, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-output-roi-sizes", dmlops_same_Sizes, 0, 335, {5, 2}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-sample-range", dmlops_by_program, 51, 46, {4, 0}, 1, 0},
+    {"DML-ROI_ALIGN_GRAD-some-output", "OutputGradientTensor", "OutputGradientTensor and OutputROIGradientTensor are absent; at least one of them must be given", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-reduction-function", "ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX", 14, 11, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ROI_ALIGN_GRAD-input-for-roi-gradient", "InputTensor", "InputTensor is absent; it must be given (the gradient with respect to the regions depends on the image)", 29, 24, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-input-for-max", "InputTensor", "InputTensor is absent; it must be given (the image determines which sample was the largest)", 39, 34, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ROI_ALIGN_GRAD-maximum-samples-range", "MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)", 65, 62, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ROI_ALIGN_GRAD-same-type", NULL, NULL, 0, 72, {2, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-same-type", NULL, NULL, 0, 72, {0, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-same-type", NULL, NULL, 0, 72, {4, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-same-type", NULL, NULL, 0, 72, {5, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-roi-sizes", "ROITensor.Sizes", "ROITensor.Sizes is %v; it must be [roi count, 4] after leading 1s, that is %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 94, 83, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-batch-indices-sizes", "BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be [roi count] after leading 1s, that is %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 178, 173, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-input-gradient-regions", "InputGradientTensor.Sizes", "InputGradientTensor.Sizes[0]%|InputGradientTensor.Sizes[0] is %v; it must equal ROITensor.Sizes[%v], %v (one block of gradients for each region)", 257, 252, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-input-channels", "InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal InputGradientTensor.Sizes[1], %v", 282, 277, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-output-channels", "OutputGradientTensor.Sizes", "OutputGradientTensor.Sizes[1]%|OutputGradientTensor.Sizes[1] is %v; it must equal InputGradientTensor.Sizes[1], %v", 307, 300, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-output-sizes", NULL, NULL, 0, 330, {4, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-output-roi-sizes", NULL, NULL, 0, 335, {5, 2}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-sample-range", "MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)", 51, 46, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_training_members[] = {
@@ -16370,30 +15684,26 @@ static const uint8_t dmlops_batch_normalization_training_code[] = {
     DMLOPS_NOT_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2) /* FLOAT16 */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_batch_normalization_training_phrases[] = {
-    {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504)"},
-};
 static const dmlops_rule dmlops_batch_normalization_training_rules[] = {
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", dmlops_same_DimensionCount, 0, 0, {4, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", dmlops_same_DimensionCount, 0, 0, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", dmlops_same_DimensionCount, 0, 0, {6, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", dmlops_same_DataType, 0, 15, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", dmlops_same_DataType, 0, 15, {2, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", dmlops_same_DataType, 0, 15, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", dmlops_same_DataType, 0, 15, {4, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", dmlops_same_DataType, 0, 15, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", dmlops_same_DataType, 0, 15, {6, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast", dmlops_by_program, 35, 30, {0, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", dmlops_same_Sizes, 0, 67, {2, 1}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", dmlops_same_Sizes, 0, 67, {5, 1}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", dmlops_same_Sizes, 0, 67, {6, 1}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-input-sizes", dmlops_same_Sizes, 0, 76, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-input-sizes", dmlops_same_Sizes, 0, 76, {4, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING-float16-overflow", dmlops_by_program, 86, 83, {1, 0}, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", NULL, NULL, 0, 0, {4, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", NULL, NULL, 0, 0, {5, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-rank", NULL, NULL, 0, 0, {6, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", NULL, NULL, 0, 15, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", NULL, NULL, 0, 15, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", NULL, NULL, 0, 15, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", NULL, NULL, 0, 15, {4, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", NULL, NULL, 0, 15, {5, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-same-type", NULL, NULL, 0, 15, {6, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast", "ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 35, 30, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", NULL, NULL, 0, 67, {2, 1}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", NULL, NULL, 0, 67, {5, 1}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", NULL, NULL, 0, 67, {6, 1}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-input-sizes", NULL, NULL, 0, 76, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-input-sizes", NULL, NULL, 0, 76, {4, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING-float16-overflow", "InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 what DirectML computes on the way overflows where it passes 65504)", 86, 83, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_training_grad_members[] = {
@@ -16437,31 +15747,28 @@ static const uint8_t dmlops_batch_normalization_training_grad_code[] = {
         DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_batch_normalization_training_grad_phrases[] = {
-    {"MeanTensor.Sizes", "MeanTensor.Sizes[%v]%|MeanTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-};
 static const dmlops_rule dmlops_batch_normalization_training_grad_rules[] = {
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {4, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {6, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {7, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", dmlops_same_DataType, 0, 17, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", dmlops_same_DataType, 0, 17, {2, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", dmlops_same_DataType, 0, 17, {3, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", dmlops_same_DataType, 0, 17, {4, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", dmlops_same_DataType, 0, 17, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", dmlops_same_DataType, 0, 17, {6, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", dmlops_same_DataType, 0, 17, {7, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes", dmlops_same_Sizes, 0, 34, {1, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes", dmlops_same_Sizes, 0, 34, {5, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast", dmlops_by_program, 46, 41, {0, 0}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", dmlops_same_Sizes, 0, 78, {3, 2}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", dmlops_same_Sizes, 0, 78, {4, 2}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", dmlops_same_Sizes, 0, 78, {6, 2}, 0, 0},
-    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", dmlops_same_Sizes, 0, 78, {7, 2}, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", NULL, NULL, 0, 0, {4, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", NULL, NULL, 0, 0, {5, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", NULL, NULL, 0, 0, {6, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", NULL, NULL, 0, 0, {7, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", NULL, NULL, 0, 17, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", NULL, NULL, 0, 17, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", NULL, NULL, 0, 17, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", NULL, NULL, 0, 17, {4, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", NULL, NULL, 0, 17, {5, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", NULL, NULL, 0, 17, {6, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", NULL, NULL, 0, 17, {7, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes", NULL, NULL, 0, 34, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes", NULL, NULL, 0, 34, {5, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast", "MeanTensor.Sizes", "MeanTensor.Sizes[%v]%|MeanTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 46, 41, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", NULL, NULL, 0, 78, {3, 2}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", NULL, NULL, 0, 78, {4, 2}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", NULL, NULL, 0, 78, {6, 2}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", NULL, NULL, 0, 78, {7, 2}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_clip1_members[] = {
@@ -16484,14 +15791,11 @@ static const uint8_t dmlops_element_wise_clip1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_element_wise_clip1_phrases[] = {
-    {"MinMaxDataType", "MinMaxDataType is %v; it must equal OutputTensor.DataType, %v"},
-};
 static const dmlops_rule dmlops_element_wise_clip1_rules[] = {
-    {"DML-ELEMENT_WISE_CLIP1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP1-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP1-min-max-data-type", dmlops_by_program, 15, 10, {0, 0}, 1, 0},
-    {"DML-ELEMENT_WISE_CLIP1-same-sizes", dmlops_same_Sizes, 0, 28, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP1-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP1-min-max-data-type", "MinMaxDataType", "MinMaxDataType is %v; it must equal OutputTensor.DataType, %v", 15, 10, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ELEMENT_WISE_CLIP1-same-sizes", NULL, NULL, 0, 28, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_clip_grad1_members[] = {
@@ -16517,17 +15821,14 @@ static const uint8_t dmlops_element_wise_clip_grad1_code[] = {
         2 /* OutputGradientTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_element_wise_clip_grad1_phrases[] = {
-    {"MinMaxDataType", "MinMaxDataType is %v; it must equal InputTensor.DataType, %v"},
-};
 static const dmlops_rule dmlops_element_wise_clip_grad1_rules[] = {
-    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-type", dmlops_same_DataType, 0, 7, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-type", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type", dmlops_by_program, 19, 14, {0, 0}, 1, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", dmlops_same_Sizes, 0, 32, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", dmlops_same_Sizes, 0, 32, {2, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-rank", NULL, NULL, 0, 0, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-type", NULL, NULL, 0, 7, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-type", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type", "MinMaxDataType", "MinMaxDataType is %v; it must equal InputTensor.DataType, %v", 19, 14, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", NULL, NULL, 0, 32, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", NULL, NULL, 0, 32, {2, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_padding1_members[] = {
@@ -16578,19 +15879,13 @@ static const uint8_t dmlops_padding1_code[] = {
         DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_padding1_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"PaddingMode", "PaddingMode must not be WRAP below feature level 6.4"},
-    {"PaddingValueDataType", "PaddingValueDataType is %v; it must equal OutputTensor.DataType, %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each size is that of the input plus StartPadding plus EndPadding)"},
-};
 static const dmlops_rule dmlops_padding1_rules[] = {
-    {"DML-PADDING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-PADDING1-dimension-count", dmlops_by_program, 15, 10, {0, 0}, 1, 1},
-    {"DML-PADDING1-padding-mode-wrap", dmlops_by_program, 29, 26, {1, 0}, 1, 0},
-    {"DML-PADDING1-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-PADDING1-padding-value-type", dmlops_by_program, 50, 45, {2, 0}, 1, 0},
-    {"DML-PADDING1-output-sizes", dmlops_by_program, 72, 63, {3, 0}, 1, 0},
+    {"DML-PADDING1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-PADDING1-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v", 15, 10, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-PADDING1-padding-mode-wrap", "PaddingMode", "PaddingMode must not be WRAP below feature level 6.4", 29, 26, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-PADDING1-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-PADDING1-padding-value-type", "PaddingValueDataType", "PaddingValueDataType is %v; it must equal OutputTensor.DataType, %v", 50, 45, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-PADDING1-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each size is that of the input plus StartPadding plus EndPadding)", 72, 63, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_element_wise_negate_members[] = {
@@ -16605,9 +15900,9 @@ static const uint8_t dmlops_element_wise_negate_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_element_wise_negate_rules[] = {
-    {"DML-ELEMENT_WISE_NEGATE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_NEGATE-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ELEMENT_WISE_NEGATE-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ELEMENT_WISE_NEGATE-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ELEMENT_WISE_NEGATE-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ELEMENT_WISE_NEGATE-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_gelu_members[] = {
@@ -16622,9 +15917,9 @@ static const uint8_t dmlops_activation_gelu_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_gelu_rules[] = {
-    {"DML-ACTIVATION_GELU-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_GELU-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_GELU-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_GELU-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_GELU-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_GELU-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_softmax1_members[] = {
@@ -16662,16 +15957,12 @@ static const uint8_t dmlops_activation_softmax1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_activation_softmax1_phrases[] = {
-    {"Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-};
 static const dmlops_rule dmlops_activation_softmax1_rules[] = {
-    {"DML-ACTIVATION_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 112, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
-    {"DML-ACTIVATION_SOFTMAX1-same-type", dmlops_same_DataType, 0, 117, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 122, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-axis-count", dmlops_by_program, 73, 68, {1, 0}, 1, 0},
+    {"DML-ACTIVATION_SOFTMAX1-same-rank", NULL, NULL, 0, 112, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-axes-range", "Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ACTIVATION_SOFTMAX1-same-type", NULL, NULL, 0, 117, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-same-sizes", NULL, NULL, 0, 122, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-axis-count", "AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number", 73, 68, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_activation_log_softmax1_members[] = {
@@ -16709,16 +16000,12 @@ static const uint8_t dmlops_activation_log_softmax1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_activation_log_softmax1_phrases[] = {
-    {"Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-};
 static const dmlops_rule dmlops_activation_log_softmax1_rules[] = {
-    {"DML-ACTIVATION_LOG_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 112, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-same-type", dmlops_same_DataType, 0, 117, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 122, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-axis-count", dmlops_by_program, 73, 68, {1, 0}, 1, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-same-rank", NULL, NULL, 0, 112, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-axes-range", "Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-same-type", NULL, NULL, 0, 117, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", NULL, NULL, 0, 122, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-axis-count", "AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number", 73, 68, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_activation_hardmax1_members[] = {
@@ -16756,16 +16043,12 @@ static const uint8_t dmlops_activation_hardmax1_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_activation_hardmax1_phrases[] = {
-    {"Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-};
 static const dmlops_rule dmlops_activation_hardmax1_rules[] = {
-    {"DML-ACTIVATION_HARDMAX1-same-rank", dmlops_same_DimensionCount, 0, 112, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-axes-range", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
-    {"DML-ACTIVATION_HARDMAX1-same-type", dmlops_same_DataType, 0, 117, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-same-sizes", dmlops_same_Sizes, 0, 122, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-axis-count", dmlops_by_program, 73, 68, {1, 0}, 1, 0},
+    {"DML-ACTIVATION_HARDMAX1-same-rank", NULL, NULL, 0, 112, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-axes-range", "Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-ACTIVATION_HARDMAX1-same-type", NULL, NULL, 0, 117, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-same-sizes", NULL, NULL, 0, 122, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-axis-count", "AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number", 73, 68, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_resample2_members[] = {
@@ -16790,14 +16073,14 @@ static const uint8_t dmlops_resample2_code[] = {
     /* DML-RESAMPLE2-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
     /* DML-RESAMPLE2-scales-positive: Scales[d] > 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
@@ -16807,11 +16090,11 @@ static const uint8_t dmlops_resample2_code[] = {
     /* DML-RESAMPLE2-output-sizes: Scales[d] < 1.0 or OutputTensor.Sizes[d] >= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_ANY, 3, DMLOPS_FLOAT_LESS, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x3ff0000000000000) /* 1.0 */,
             DMLOPS_GREATER_OR_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE,
             DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY,
-            DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
-            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+            DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER,
+            DMLOPS_BYTES(0x3fe0000000000000) /* 0.5 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
@@ -16822,11 +16105,11 @@ static const uint8_t dmlops_resample2_code[] = {
     /* DML-RESAMPLE2-output-sizes: Scales[d] > 1.0 or OutputTensor.Sizes[d] <= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_ANY, 3, DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x3ff0000000000000) /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
             DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(InputPixelOffsets),
-            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
-            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER,
+            DMLOPS_BYTES(0x3fe0000000000000) /* 0.5 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
@@ -16836,20 +16119,14 @@ static const uint8_t dmlops_resample2_code[] = {
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_resample2_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
-    {"Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v"},
-};
 static const dmlops_rule dmlops_resample2_rules[] = {
-    {"DML-RESAMPLE2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE2-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-RESAMPLE2-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-RESAMPLE2-same-type", dmlops_same_DataType, 0, 80, {1, 0}, 0, 0},
-    {"DML-RESAMPLE2-scales-positive", dmlops_by_program, 52, 21, {2, 0}, 1, 0},
-    {"DML-RESAMPLE2-output-sizes", dmlops_by_program, 94, 85, {3, 0}, 1, 0},
-    {"DML-RESAMPLE2-output-sizes", dmlops_by_program, 157, 85, {3, 0}, 1, 0},
+    {"DML-RESAMPLE2-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-RESAMPLE2-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-RESAMPLE2-scales-range", "Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)", 24, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE2-same-type", NULL, NULL, 0, 80, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RESAMPLE2-scales-positive", "Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)", 52, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE2-output-sizes", "Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v", 94, 85, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE2-output-sizes", "Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v", 157, 85, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_resample_grad1_members[] = {
@@ -16875,14 +16152,14 @@ static const uint8_t dmlops_resample_grad1_code[] = {
     /* DML-RESAMPLE_GRAD1-scales-range: Scales[i] >= 0.0 */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
     /* DML-RESAMPLE_GRAD1-scales-positive: Scales[i] > 0.0 */
     DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
@@ -16891,26 +16168,20 @@ static const uint8_t dmlops_resample_grad1_code[] = {
     /* DML-RESAMPLE_GRAD1-offsets-exchanged: not all(InputPixelOffsets[i] == -0.5 and OutputPixelOffsets[i] == 0.5 for i in range(len(Scales))) */
     DMLOPS_NOT, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_TURN(30), DMLOPS_ALL, 2, DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(InputPixelOffsets),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER,
-        0, 0, 0, 0, 0, 0, 224, 191 /* -0.5 */, DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY,
-        DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER,
-        0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER,
+        DMLOPS_BYTES(0xbfe0000000000000) /* -0.5 */, DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY,
+        DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_NUMBER,
+        DMLOPS_BYTES(0x3fe0000000000000) /* 0.5 */,
     0 /* InputGradientTensor */, DMLOPS_BIT_DataType, 1 /* OutputGradientTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate, and DirectML is known to reject it)"},
-    {"Scales", "InputPixelOffsets of -0.5 and OutputPixelOffsets of 0.5 are those of TensorFlow's kernels; the forward pass has them exchanged"},
-};
 static const dmlops_rule dmlops_resample_grad1_rules[] = {
-    {"DML-RESAMPLE_GRAD1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE_GRAD1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-RESAMPLE_GRAD1-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-RESAMPLE_GRAD1-same-type", dmlops_same_DataType, 0, 126, {1, 0}, 0, 0},
-    {"DML-RESAMPLE_GRAD1-scales-positive", dmlops_by_program, 52, 21, {2, 0}, 1, 0},
-    {"DML-RESAMPLE_GRAD1-offsets-exchanged", dmlops_by_program, 87, 80, {3, 0}, 1, 0},
+    {"DML-RESAMPLE_GRAD1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-RESAMPLE_GRAD1-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-RESAMPLE_GRAD1-scales-range", "Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)", 24, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE_GRAD1-same-type", NULL, NULL, 0, 126, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RESAMPLE_GRAD1-scales-positive", "Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate, and DirectML is known to reject it)", 52, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE_GRAD1-offsets-exchanged", "Scales", "InputPixelOffsets of -0.5 and OutputPixelOffsets of 0.5 are those of TensorFlow's kernels; the forward pass has them exchanged", 87, 80, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_diagonal_matrix1_members[] = {
@@ -16941,14 +16212,11 @@ static const uint8_t dmlops_diagonal_matrix1_code[] = {
         DMLOPS_NUMBER, DMLOPS_BYTES(DMLOPS_AS_GIVEN),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_diagonal_matrix1_phrases[] = {
-    {"ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v"},
-};
 static const dmlops_rule dmlops_diagonal_matrix1_rules[] = {
-    {"DML-DIAGONAL_MATRIX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-DIAGONAL_MATRIX1-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-DIAGONAL_MATRIX1-value-data-type", dmlops_by_program, 15, 10, {0, 0}, 1, 0},
-    {"DML-DIAGONAL_MATRIX1-same-sizes", dmlops_same_Sizes, 0, 28, {1, 0}, 0, 0},
+    {"DML-DIAGONAL_MATRIX1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-DIAGONAL_MATRIX1-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-DIAGONAL_MATRIX1-value-data-type", "ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v", 15, 10, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-DIAGONAL_MATRIX1-same-sizes", NULL, NULL, 0, 28, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_multihead_attention_members[] = {
@@ -17536,87 +16804,52 @@ static const uint8_t dmlops_multihead_attention_code[] = {
         DMLOPS_AT(PastValueTensor), DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(4), DMLOPS_SMALL(1),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
-    {"HeadCount", "HeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
-    {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least one of them must be given (queries come from one of these)"},
-    {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; at least one of them must be given (keys come from one of these)"},
-    {"ValueTensor", "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)"},
-    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
-    {"StackedKeyValueTensor", "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
-    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)"},
-    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)"},
-    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)"},
-    {"PastKeyTensor", "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as many values as keys of earlier calls come before the new ones)"},
-    {"QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must equal 1 (only the last three dimensions are used)"},
-    {"QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must be a multiple of HeadCount, %v (all heads have the same size)"},
-    {"StackedQueryKeyTensor.Sizes", "StackedQueryKeyTensor.Sizes[2]%|StackedQueryKeyTensor.Sizes[2] is %v; it must equal HeadCount, %v"},
-    {"StackedQueryKeyTensor.Sizes", "StackedQueryKeyTensor.Sizes[3]%|StackedQueryKeyTensor.Sizes[3] is %v; it must equal 2"},
-    {"StackedQueryKeyValueTensor.Sizes", "StackedQueryKeyValueTensor.Sizes[2]%|StackedQueryKeyValueTensor.Sizes[2] is %v; it must equal HeadCount, %v"},
-    {"StackedQueryKeyValueTensor.Sizes", "StackedQueryKeyValueTensor.Sizes[3]%|StackedQueryKeyValueTensor.Sizes[3] is %v; it must equal 3"},
-    {"KeyTensor.Sizes", "KeyTensor.Sizes is %v; it must be [batch size, key sequence length, HeadCount x head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"ValueTensor.Sizes", "ValueTensor.Sizes is %v; it must be [batch size, key sequence length, HeadCount x value head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"StackedKeyValueTensor.Sizes", "StackedKeyValueTensor.Sizes is %v; it must be [batch size, key sequence length, HeadCount, 2, head size], that is %v (keys and values are stacked head by head)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [HeadCount x head size + HeadCount x (head size + value head size)] after leading 1s, that is %v (one value for each feature of queries, keys and values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"PastKeyTensor.Sizes", "PastKeyTensor.Sizes is %v; it must be [batch size, HeadCount, past sequence length, head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"PastValueTensor.Sizes", "PastValueTensor.Sizes is %v; it must be [batch size, HeadCount, past sequence length, value head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"MaskTensor.DimensionCount", "MaskTensor.DimensionCount is %v; it must be at least %v"},
-    {"MaskTensor.Sizes", "MaskTensor.Sizes is %v; it must be %v (the sizes of a mask follow from MaskType, %v)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v]%|MaskTensor.Sizes[%v] is %v; it must be %v (one entry for each score)"},
-    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v]%|MaskTensor.Sizes[%v] is %v; it must be %v or %v (one entry for each score)"},
-    {"RelativePositionBiasTensor.Sizes", "RelativePositionBiasTensor.Sizes is %v; it must be [batch size, HeadCount, sequence length, total sequence length] after leading 1s, that is %v (one value for each score)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [batch size, sequence length, HeadCount x value head size] after leading 1s, that is %v"},
-    {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes is %v; it must be [batch size, HeadCount, total sequence length, head size] after leading 1s, that is %v"},
-    {"OutputPresentValueTensor.Sizes", "OutputPresentValueTensor.Sizes is %v; it must be [batch size, HeadCount, total sequence length, value head size] after leading 1s, that is %v"},
-};
 static const dmlops_rule dmlops_multihead_attention_rules[] = {
-    {"DML-MULTIHEAD_ATTENTION-head-count-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-query-given", dmlops_by_program, 17, 10, {1, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-key-given", dmlops_by_program, 36, 25, {2, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-value-given", dmlops_by_program, 55, 48, {3, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 75, 64, {4, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 81, 64, {5, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 87, 64, {6, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 93, 64, {7, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", dmlops_by_program, 106, 99, {8, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", dmlops_by_program, 112, 99, {9, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", dmlops_by_program, 125, 118, {10, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", dmlops_by_program, 131, 118, {11, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-past-together", dmlops_by_program, 142, 137, {12, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {0, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {1, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {2, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {3, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {4, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {5, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {6, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {8, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {9, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {10, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {12, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, 147, {13, 11}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-query-leading-ones", dmlops_by_program, 177, 174, {13, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-query-heads", dmlops_by_program, 207, 202, {14, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 246, 241, {15, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 262, 241, {16, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 279, 274, {17, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 295, 274, {18, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-key-sizes", dmlops_by_program, 434, 307, {19, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-value-sizes", dmlops_by_program, 597, 544, {20, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", dmlops_by_program, 707, 307, {21, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-bias-sizes", dmlops_by_program, 814, 797, {22, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-past-key-sizes", dmlops_by_program, 968, 945, {23, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-past-value-sizes", dmlops_by_program, 1090, 1073, {24, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-mask-dimension-count", dmlops_by_program, 1278, 1195, {25, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-mask-sizes", dmlops_by_program, 1323, 1304, {26, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1408, 1304, {27, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1457, 1304, {28, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 1522, 1505, {29, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 1644, 1627, {30, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 1704, 1687, {31, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 1769, 1748, {32, 0}, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-head-count-range", "HeadCount", "HeadCount is %v; it must be at least 1 (hidden sizes are divided by it)", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-query-given", "QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least one of them must be given (queries come from one of these)", 17, 10, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-key-given", "KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; at least one of them must be given (keys come from one of these)", 36, 25, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-value-given", "ValueTensor", "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)", 55, 48, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", "QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)", 75, 64, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", "KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)", 81, 64, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", "StackedKeyValueTensor", "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)", 87, 64, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", "StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)", 93, 64, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", "KeyTensor", "KeyTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)", 106, 99, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", "StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)", 112, 99, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", "QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)", 125, 118, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", "KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)", 131, 118, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-past-together", "PastKeyTensor", "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as many values as keys of earlier calls come before the new ones)", 142, 137, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {0, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {1, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {2, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {3, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {4, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {5, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {6, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {8, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {9, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {10, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {12, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-same-type", NULL, NULL, 0, 147, {13, 11}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-query-leading-ones", "QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must equal 1 (only the last three dimensions are used)", 177, 174, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-query-heads", "QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must be a multiple of HeadCount, %v (all heads have the same size)", 207, 202, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", "StackedQueryKeyTensor.Sizes", "StackedQueryKeyTensor.Sizes[2]%|StackedQueryKeyTensor.Sizes[2] is %v; it must equal HeadCount, %v", 246, 241, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", "StackedQueryKeyTensor.Sizes", "StackedQueryKeyTensor.Sizes[3]%|StackedQueryKeyTensor.Sizes[3] is %v; it must equal 2", 262, 241, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", "StackedQueryKeyValueTensor.Sizes", "StackedQueryKeyValueTensor.Sizes[2]%|StackedQueryKeyValueTensor.Sizes[2] is %v; it must equal HeadCount, %v", 279, 274, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", "StackedQueryKeyValueTensor.Sizes", "StackedQueryKeyValueTensor.Sizes[3]%|StackedQueryKeyValueTensor.Sizes[3] is %v; it must equal 3", 295, 274, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-key-sizes", "KeyTensor.Sizes", "KeyTensor.Sizes is %v; it must be [batch size, key sequence length, HeadCount x head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 434, 307, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-value-sizes", "ValueTensor.Sizes", "ValueTensor.Sizes is %v; it must be [batch size, key sequence length, HeadCount x value head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 597, 544, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", "StackedKeyValueTensor.Sizes", "StackedKeyValueTensor.Sizes is %v; it must be [batch size, key sequence length, HeadCount, 2, head size], that is %v (keys and values are stacked head by head)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 707, 307, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-bias-sizes", "BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [HeadCount x head size + HeadCount x (head size + value head size)] after leading 1s, that is %v (one value for each feature of queries, keys and values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 814, 797, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-past-key-sizes", "PastKeyTensor.Sizes", "PastKeyTensor.Sizes is %v; it must be [batch size, HeadCount, past sequence length, head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 968, 945, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-past-value-sizes", "PastValueTensor.Sizes", "PastValueTensor.Sizes is %v; it must be [batch size, HeadCount, past sequence length, value head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 1090, 1073, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-mask-dimension-count", "MaskTensor.DimensionCount", "MaskTensor.DimensionCount is %v; it must be at least %v", 1278, 1195, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-mask-sizes", "MaskTensor.Sizes", "MaskTensor.Sizes is %v; it must be %v (the sizes of a mask follow from MaskType, %v)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 1323, 1304, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", "MaskTensor.Sizes", "MaskTensor.Sizes[%v]%|MaskTensor.Sizes[%v] is %v; it must be %v (one entry for each score)", 1408, 1304, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", "MaskTensor.Sizes", "MaskTensor.Sizes[%v]%|MaskTensor.Sizes[%v] is %v; it must be %v or %v (one entry for each score)", 1457, 1304, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", "RelativePositionBiasTensor.Sizes", "RelativePositionBiasTensor.Sizes is %v; it must be [batch size, HeadCount, sequence length, total sequence length] after leading 1s, that is %v (one value for each score)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 1522, 1505, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [batch size, sequence length, HeadCount x value head size] after leading 1s, that is %v", 1644, 1627, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", "OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes is %v; it must be [batch size, HeadCount, total sequence length, head size] after leading 1s, that is %v", 1704, 1687, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", "OutputPresentValueTensor.Sizes", "OutputPresentValueTensor.Sizes is %v; it must be [batch size, HeadCount, total sequence length, value head size] after leading 1s, that is %v", 1769, 1748, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling1_members[] = {
@@ -17800,33 +17033,20 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-    {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
-    {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
-};
 static const dmlops_rule dmlops_lp_pooling1_rules[] = {
-    {"DML-LP_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-LP_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-LP_POOLING1-p-range", dmlops_by_program, 593, 590, {9, 0}, 1, 0},
-    {"DML-LP_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-LP_POOLING1-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-LP_POOLING1-dilations-range", dmlops_by_program, 81, 78, {3, 0}, 1, 0},
-    {"DML-LP_POOLING1-same-type", dmlops_same_DataType, 0, 103, {1, 0}, 0, 0},
-    {"DML-LP_POOLING1-output-batches-channels", dmlops_by_program, 252, 247, {5, 0}, 0, 0},
-    {"DML-LP_POOLING1-window-fits", dmlops_by_program, 171, 108, {4, 0}, 1, 0},
-    {"DML-LP_POOLING1-windows-within", dmlops_by_program, 286, 277, {6, 0}, 1, 0},
-    {"DML-LP_POOLING1-first-window", dmlops_by_program, 365, 358, {7, 0}, 1, 0},
-    {"DML-LP_POOLING1-spatial-sizes", dmlops_by_program, 540, 415, {8, 0}, 1, 0},
-    {"DML-LP_POOLING1-float16-overflow", dmlops_by_program, 603, 600, {10, 0}, 0, 0},
+    {"DML-LP_POOLING1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-LP_POOLING1-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-LP_POOLING1-p-range", "P", "P is %v; it must be at least 1 (the result is a P-th root)", 593, 590, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING1-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING1-window-size-range", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING1-dilations-range", "Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)", 81, 78, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING1-same-type", NULL, NULL, 0, 103, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-LP_POOLING1-output-batches-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)", 252, 247, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-LP_POOLING1-window-fits", "WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)", 171, 108, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING1-windows-within", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v", 286, 277, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING1-first-window", "StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)", 365, 358, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING1-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 540, 415, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-LP_POOLING1-float16-overflow", "InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)", 603, 600, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
@@ -18003,29 +17223,18 @@ static const uint8_t dmlops_average_pooling1_code[] = {
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-};
 static const dmlops_rule dmlops_average_pooling1_rules[] = {
-    {"DML-AVERAGE_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING1-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-AVERAGE_POOLING1-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING1-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING1-dilations-range", dmlops_by_program, 81, 78, {3, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING1-same-type", dmlops_same_DataType, 0, 103, {1, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING1-output-batches-channels", dmlops_by_program, 252, 247, {5, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 171, 108, {4, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING1-windows-within", dmlops_by_program, 286, 277, {6, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING1-first-window", dmlops_by_program, 365, 358, {7, 0}, 1, 0},
-    {"DML-AVERAGE_POOLING1-spatial-sizes", dmlops_by_program, 540, 415, {8, 0}, 1, 0},
+    {"DML-AVERAGE_POOLING1-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-AVERAGE_POOLING1-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-AVERAGE_POOLING1-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING1-window-size-range", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING1-dilations-range", "Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)", 81, 78, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING1-same-type", NULL, NULL, 0, 103, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-AVERAGE_POOLING1-output-batches-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)", 252, 247, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-AVERAGE_POOLING1-window-fits", "WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)", 171, 108, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING1-windows-within", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v", 286, 277, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING1-first-window", "StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)", 365, 358, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-AVERAGE_POOLING1-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 540, 415, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
@@ -18041,9 +17250,9 @@ static const uint8_t dmlops_activation_swish_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_swish_rules[] = {
-    {"DML-ACTIVATION_SWISH-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SWISH-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SWISH-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SWISH-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_SWISH-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_SWISH-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_hard_swish_members[] = {
@@ -18060,9 +17269,9 @@ static const uint8_t dmlops_activation_hard_swish_code[] = {
 };
 #undef DMLOPS_AT
 static const dmlops_rule dmlops_activation_hard_swish_rules[] = {
-    {"DML-ACTIVATION_HARD_SWISH-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARD_SWISH-same-type", dmlops_same_DataType, 0, 5, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARD_SWISH-same-sizes", dmlops_same_Sizes, 0, 10, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARD_SWISH-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-ACTIVATION_HARD_SWISH-same-type", NULL, NULL, 0, 5, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-ACTIVATION_HARD_SWISH-same-sizes", NULL, NULL, 0, 10, {1, 0}, DMLOPS_SAME_Sizes, 0, 0},
 };
 
 static const dmlops_member dmlops_quantized_linear_average_pooling_members[] = {
@@ -18350,46 +17559,27 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)"},
-    {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v]%|InputScaleTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)"},
-    {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v]%|InputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
-    {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)"},
-    {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
-    {"OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)"},
-    {"OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
-    {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)"},
-    {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
-};
 static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {5, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", dmlops_by_program, 81, 78, {3, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", dmlops_same_DataType, 0, 103, {2, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", dmlops_same_DataType, 0, 108, {4, 5}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 264, 254, {5, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 305, 254, {6, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 337, 332, {7, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 381, 332, {8, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 416, 411, {9, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 457, 411, {10, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 489, 484, {11, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 533, 484, {12, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 568, 563, {13, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 178, 113, {4, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", dmlops_by_program, 602, 593, {14, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-first-window", dmlops_by_program, 683, 674, {15, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes", dmlops_by_program, 895, 770, {16, 0}, 1, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", NULL, NULL, 0, 0, {5, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", "WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", "Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)", 81, 78, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", NULL, NULL, 0, 103, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", NULL, NULL, 0, 108, {4, 5}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", "InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v]%|InputScaleTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)", 264, 254, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", "InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v]%|InputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)", 305, 254, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", "InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)", 337, 332, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", "InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)", 381, 332, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", "OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)", 416, 411, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", "OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v]%|OutputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)", 457, 411, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)", 489, 484, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)", 533, 484, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)", 568, 563, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", "WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)", 178, 113, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v", 602, 593, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-first-window", "StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)%\?; axes count from 0, and %v is %v as an unsigned number", 683, 674, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v", 895, 770, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
@@ -18559,44 +17749,30 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
         DMLOPS_AT(ATensor), DMLOPS_SMALL(2), DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* M */, DMLOPS_SLOT(18) /* N */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_matrix_multiply_integer_to_float_phrases[] = {
-    {"BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)"},
-    {"BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (A has as many columns as B has rows)"},
-    {"AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)"},
-    {"AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)"},
-    {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)"},
-    {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B)"},
-    {"BTensor.DataType", "BTensor.DataType is %v; it should equal ATensor.DataType, %v"},
-    {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v]%|AScaleTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)"},
-    {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v]%|AScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)"},
-    {"BScaleTensor.Sizes", "BScaleTensor.Sizes[%v]%|BScaleTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)"},
-    {"BScaleTensor.Sizes", "BScaleTensor.Sizes[%v]%|BScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)"},
-};
 static const dmlops_rule dmlops_matrix_multiply_integer_to_float_rules[] = {
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", dmlops_same_DimensionCount, 0, 0, {7, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 321, {4, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 321, {2, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", dmlops_same_DimensionCount, 0, 321, {5, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", dmlops_same_DataType, 0, 7, {2, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", dmlops_same_DataType, 0, 12, {5, 3}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes", dmlops_by_program, 22, 17, {0, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size", dmlops_by_program, 63, 50, {1, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", dmlops_by_program, 112, 99, {2, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", dmlops_by_program, 161, 99, {3, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 204, 191, {4, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 245, 191, {5, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", dmlops_by_program, 280, 273, {6, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 348, {4, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 348, {6, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 348, {7, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 362, 357, {8, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 408, 357, {9, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 440, 435, {10, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 478, 435, {11, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", dmlops_same_Sizes, 0, 503, {6, 7}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", dmlops_by_program, 335, 330, {7, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", NULL, NULL, 0, 0, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", NULL, NULL, 0, 0, {7, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", NULL, NULL, 0, 321, {4, 1}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", NULL, NULL, 0, 321, {2, 1}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", NULL, NULL, 0, 321, {5, 1}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", NULL, NULL, 0, 7, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", NULL, NULL, 0, 12, {5, 3}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes", "BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)", 22, 17, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size", "BTensor.Sizes", "BTensor.Sizes[%v]%|BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (A has as many columns as B has rows)", 63, 50, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", "AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)", 112, 99, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", "AZeroPointTensor.Sizes", "AZeroPointTensor.Sizes[%v]%|AZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)", 161, 99, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", "BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)", 204, 191, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", "BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v]%|BZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)", 245, 191, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B)", 280, 273, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", NULL, NULL, 0, 348, {4, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", NULL, NULL, 0, 348, {6, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", NULL, NULL, 0, 348, {7, 1}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", "AScaleTensor.Sizes", "AScaleTensor.Sizes[%v]%|AScaleTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)", 362, 357, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", "AScaleTensor.Sizes", "AScaleTensor.Sizes[%v]%|AScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)", 408, 357, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", "BScaleTensor.Sizes", "BScaleTensor.Sizes[%v]%|BScaleTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)", 440, 435, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", "BScaleTensor.Sizes", "BScaleTensor.Sizes[%v]%|BScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)", 478, 435, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", NULL, NULL, 0, 503, {6, 7}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", "BTensor.DataType", "BTensor.DataType is %v; it should equal ATensor.DataType, %v", 335, 330, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_mean_variance_normalization2_members[] = {
@@ -18670,24 +17846,18 @@ static const uint8_t dmlops_mean_variance_normalization2_code[] = {
     0 /* InputTensor */, DMLOPS_BIT_Sizes, 3 /* OutputTensor */, DMLOPS_BIT_Sizes, DMLOPS_END,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_mean_variance_normalization2_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
-};
 static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 112, {1, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 112, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 112, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 49, 44, {1, 0}, 1, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 121, {1, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 121, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 121, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", dmlops_by_program, 135, 130, {2, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", dmlops_by_program, 175, 170, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", dmlops_same_Sizes, 0, 210, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", NULL, NULL, 0, 112, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", NULL, NULL, 0, 112, {2, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", NULL, NULL, 0, 112, {3, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", "Axes", "Axes[%v]%|Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)%\?; axes count from 0, and %v is %v as an unsigned number", 49, 44, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", NULL, NULL, 0, 121, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", NULL, NULL, 0, 121, {2, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", NULL, NULL, 0, 121, {3, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", "ScaleTensor.Sizes", "ScaleTensor.Sizes[%v]%|ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 135, 130, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", "BiasTensor.Sizes", "BiasTensor.Sizes[%v]%|BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)", 175, 170, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", NULL, NULL, 0, 210, {3, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", "AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension counts once)%\?; axes count from 0, and %v is %v as an unsigned number", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_multihead_attention1_members[] = {
@@ -19356,97 +18526,57 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
         DMLOPS_SMALL(1),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
-    {"QueryHeadCount", "QueryHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
-    {"KeyValueHeadCount", "KeyValueHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
-    {"QueryHeadCount", "QueryHeadCount is %v; it must be a multiple of KeyValueHeadCount, %v (each key and value head serves the same number of query heads)"},
-    {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least one of them must be given (queries come from one of these)"},
-    {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; at least one of them must be given (keys come from one of these)"},
-    {"ValueTensor", "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)"},
-    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
-    {"StackedKeyValueTensor", "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
-    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)"},
-    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)"},
-    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)"},
-    {"PastKeyTensor", "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as many values as keys of earlier calls come before the new ones)"},
-    {"QueryHeadCount", "QueryHeadCount is %v; it must equal KeyValueHeadCount, %v (queries and keys are stacked head by head)"},
-    {"QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must equal 1 (only the last three dimensions are used)"},
-    {"QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must be a multiple of QueryHeadCount, %v (all heads have the same size)"},
-    {"StackedQueryKeyTensor.Sizes", "StackedQueryKeyTensor.Sizes[2]%|StackedQueryKeyTensor.Sizes[2] is %v; it must equal QueryHeadCount, %v"},
-    {"StackedQueryKeyTensor.Sizes", "StackedQueryKeyTensor.Sizes[3]%|StackedQueryKeyTensor.Sizes[3] is %v; it must equal 2"},
-    {"StackedQueryKeyValueTensor.Sizes", "StackedQueryKeyValueTensor.Sizes[2]%|StackedQueryKeyValueTensor.Sizes[2] is %v; it must equal QueryHeadCount, %v"},
-    {"StackedQueryKeyValueTensor.Sizes", "StackedQueryKeyValueTensor.Sizes[3]%|StackedQueryKeyValueTensor.Sizes[3] is %v; it must equal 3"},
-    {"KeyTensor.Sizes", "KeyTensor.Sizes is %v; it must be [batch size, key sequence length, KeyValueHeadCount x head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"ValueTensor.Sizes", "ValueTensor.Sizes is %v; it must be [batch size, key sequence length, KeyValueHeadCount x value head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"StackedKeyValueTensor.Sizes", "StackedKeyValueTensor.Sizes is %v; it must be [batch size, key sequence length, KeyValueHeadCount, 2, head size], that is %v (keys and values are stacked head by head)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [QueryHeadCount x head size + KeyValueHeadCount x (head size + value head size)] after leading 1s, that is %v (one value for each feature of queries, keys and values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"PastKeyTensor.Sizes", "PastKeyTensor.Sizes is %v; it must be [batch size, KeyValueHeadCount, past sequence length, head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"PastValueTensor.Sizes", "PastValueTensor.Sizes is %v; it must be [batch size, KeyValueHeadCount, past sequence length, value head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"PastSequenceLengthsTensor.Sizes", "PastSequenceLengthsTensor.Sizes is %v; it should be [batch size] after leading 1s, that is %v (one length for each batch)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"MaskTensor.DimensionCount", "MaskTensor.DimensionCount is %v; it must be at least %v"},
-    {"MaskTensor.Sizes", "MaskTensor.Sizes is %v; it must be %v (the sizes of a mask follow from MaskType, %v)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v]%|MaskTensor.Sizes[%v] is %v; it must be %v (one entry for each score)"},
-    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v]%|MaskTensor.Sizes[%v] is %v; it must be %v or %v (one entry for each score)"},
-    {"RelativePositionBiasTensor.Sizes", "RelativePositionBiasTensor.Sizes is %v; it must be [batch size, QueryHeadCount, sequence length, total sequence length] after leading 1s, that is %v (one value for each score)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [batch size, sequence length, QueryHeadCount x value head size] after leading 1s, that is %v"},
-    {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes[%v]%|OutputPresentKeyTensor.Sizes[%v] is %v; it should be at least %v (the buffer has room for the keys given)"},
-    {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes is %v; it must be [batch size, KeyValueHeadCount, total sequence length, head size] after leading 1s, that is %v"},
-    {"OutputPresentValueTensor.Sizes", "OutputPresentValueTensor.Sizes is %v; it must be [batch size, KeyValueHeadCount, total sequence length, value head size] after leading 1s, that is %v"},
-};
 static const dmlops_rule dmlops_multihead_attention1_rules[] = {
-    {"DML-MULTIHEAD_ATTENTION1-query-head-count-range", dmlops_by_program, 3, 0, {0, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", dmlops_by_program, 13, 10, {1, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-head-groups", dmlops_by_program, 25, 20, {2, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-query-given", dmlops_by_program, 45, 38, {3, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-key-given", dmlops_by_program, 64, 53, {4, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-value-given", dmlops_by_program, 83, 76, {5, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 103, 92, {6, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 109, 92, {7, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 115, 92, {8, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 121, 92, {9, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", dmlops_by_program, 134, 127, {10, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", dmlops_by_program, 140, 127, {11, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", dmlops_by_program, 153, 146, {12, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", dmlops_by_program, 159, 146, {13, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-together", dmlops_by_program, 170, 165, {14, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-head-counts", dmlops_by_program, 184, 175, {15, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {0, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {1, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {2, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {3, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {4, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {5, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {6, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {8, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {9, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {10, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {13, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, 202, {14, 12}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-query-leading-ones", dmlops_by_program, 232, 229, {16, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-query-heads", dmlops_by_program, 262, 257, {17, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 301, 296, {18, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 317, 296, {19, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 334, 329, {20, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 350, 329, {21, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-key-sizes", dmlops_by_program, 491, 362, {22, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-value-sizes", dmlops_by_program, 656, 601, {23, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", dmlops_by_program, 766, 362, {24, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-bias-sizes", dmlops_by_program, 875, 856, {25, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-key-sizes", dmlops_by_program, 1031, 1006, {26, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-value-sizes", dmlops_by_program, 1155, 1136, {27, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-mask-dimension-count", dmlops_by_program, 1453, 1346, {29, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-mask-sizes", dmlops_by_program, 1502, 1479, {30, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 1587, 1479, {31, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 1636, 1479, {32, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 1705, 1684, {33, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 1829, 1810, {34, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 1956, 1935, {36, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 2027, 2000, {37, 0}, 1, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", dmlops_by_program, 1269, 1260, {28, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", dmlops_by_program, 1889, 1872, {35, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-query-head-count-range", "QueryHeadCount", "QueryHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)", 3, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-key-value-head-count-range", "KeyValueHeadCount", "KeyValueHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)", 13, 10, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-head-groups", "QueryHeadCount", "QueryHeadCount is %v; it must be a multiple of KeyValueHeadCount, %v (each key and value head serves the same number of query heads)", 25, 20, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-query-given", "QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least one of them must be given (queries come from one of these)", 45, 38, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-key-given", "KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; at least one of them must be given (keys come from one of these)", 64, 53, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-value-given", "ValueTensor", "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)", 83, 76, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)", 103, 92, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)", 109, 92, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "StackedKeyValueTensor", "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)", 115, 92, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)", 121, 92, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "KeyTensor", "KeyTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)", 134, 127, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)", 140, 127, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)", 153, 146, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)", 159, 146, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-together", "PastKeyTensor", "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as many values as keys of earlier calls come before the new ones)", 170, 165, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-head-counts", "QueryHeadCount", "QueryHeadCount is %v; it must equal KeyValueHeadCount, %v (queries and keys are stacked head by head)", 184, 175, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {0, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {1, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {2, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {3, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {4, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {5, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {6, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {8, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {9, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {10, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {13, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-same-type", NULL, NULL, 0, 202, {14, 12}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-query-leading-ones", "QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must equal 1 (only the last three dimensions are used)", 232, 229, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-query-heads", "QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must be a multiple of QueryHeadCount, %v (all heads have the same size)", 262, 257, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", "StackedQueryKeyTensor.Sizes", "StackedQueryKeyTensor.Sizes[2]%|StackedQueryKeyTensor.Sizes[2] is %v; it must equal QueryHeadCount, %v", 301, 296, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", "StackedQueryKeyTensor.Sizes", "StackedQueryKeyTensor.Sizes[3]%|StackedQueryKeyTensor.Sizes[3] is %v; it must equal 2", 317, 296, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", "StackedQueryKeyValueTensor.Sizes", "StackedQueryKeyValueTensor.Sizes[2]%|StackedQueryKeyValueTensor.Sizes[2] is %v; it must equal QueryHeadCount, %v", 334, 329, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", "StackedQueryKeyValueTensor.Sizes", "StackedQueryKeyValueTensor.Sizes[3]%|StackedQueryKeyValueTensor.Sizes[3] is %v; it must equal 3", 350, 329, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-key-sizes", "KeyTensor.Sizes", "KeyTensor.Sizes is %v; it must be [batch size, key sequence length, KeyValueHeadCount x head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 491, 362, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-value-sizes", "ValueTensor.Sizes", "ValueTensor.Sizes is %v; it must be [batch size, key sequence length, KeyValueHeadCount x value head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 656, 601, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", "StackedKeyValueTensor.Sizes", "StackedKeyValueTensor.Sizes is %v; it must be [batch size, key sequence length, KeyValueHeadCount, 2, head size], that is %v (keys and values are stacked head by head)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 766, 362, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-bias-sizes", "BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be [QueryHeadCount x head size + KeyValueHeadCount x (head size + value head size)] after leading 1s, that is %v (one value for each feature of queries, keys and values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 875, 856, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-key-sizes", "PastKeyTensor.Sizes", "PastKeyTensor.Sizes is %v; it must be [batch size, KeyValueHeadCount, past sequence length, head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 1031, 1006, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-value-sizes", "PastValueTensor.Sizes", "PastValueTensor.Sizes is %v; it must be [batch size, KeyValueHeadCount, past sequence length, value head size] after leading 1s, that is %v%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 1155, 1136, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-mask-dimension-count", "MaskTensor.DimensionCount", "MaskTensor.DimensionCount is %v; it must be at least %v", 1453, 1346, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-mask-sizes", "MaskTensor.Sizes", "MaskTensor.Sizes is %v; it must be %v (the sizes of a mask follow from MaskType, %v)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 1502, 1479, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", "MaskTensor.Sizes", "MaskTensor.Sizes[%v]%|MaskTensor.Sizes[%v] is %v; it must be %v (one entry for each score)", 1587, 1479, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", "MaskTensor.Sizes", "MaskTensor.Sizes[%v]%|MaskTensor.Sizes[%v] is %v; it must be %v or %v (one entry for each score)", 1636, 1479, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", "RelativePositionBiasTensor.Sizes", "RelativePositionBiasTensor.Sizes is %v; it must be [batch size, QueryHeadCount, sequence length, total sequence length] after leading 1s, that is %v (one value for each score)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 1705, 1684, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be [batch size, sequence length, QueryHeadCount x value head size] after leading 1s, that is %v", 1829, 1810, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", "OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes is %v; it must be [batch size, KeyValueHeadCount, total sequence length, head size] after leading 1s, that is %v", 1956, 1935, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", "OutputPresentValueTensor.Sizes", "OutputPresentValueTensor.Sizes is %v; it must be [batch size, KeyValueHeadCount, total sequence length, value head size] after leading 1s, that is %v", 2027, 2000, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", "PastSequenceLengthsTensor.Sizes", "PastSequenceLengthsTensor.Sizes is %v; it should be [batch size] after leading 1s, that is %v (one length for each batch)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 1269, 1260, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", "OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes[%v]%|OutputPresentKeyTensor.Sizes[%v] is %v; it should be at least %v (the buffer has room for the keys given)", 1889, 1872, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
 };
 
 static const dmlops_member dmlops_quantize_members[] = {
@@ -19537,27 +18667,17 @@ static const uint8_t dmlops_quantize_code[] = {
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_quantize_phrases[] = {
-    {"QuantizationTensors.DimensionCount", "QuantizationTensors[%v].DimensionCount%|QuantizationTensors[%v].DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"QuantizationType", "QuantizationType is %v; it must be SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute)"},
-    {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 1 (a scale, then a zero point where the type has one)"},
-    {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 2 (a scale, then a zero point where the type has one)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must be a multiple of QuantizationTensors[0].Sizes[%v], %v (along each dimension a scale serves a block of input elements, and every element has one)"},
-    {"QuantizationTensors.Sizes", "QuantizationTensors[1].Sizes%|QuantizationTensors[1].Sizes is %v; it must equal QuantizationTensors[0].Sizes, %v (each scale has its zero point)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[0].DataType%|QuantizationTensors[0].DataType is %v; it must equal InputTensor.DataType, %v (as in ELEMENT_WISE_QUANTIZE_LINEAR)"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[1].DataType%|QuantizationTensors[1].DataType is %v; it must equal OutputTensor.DataType, %v (as in ELEMENT_WISE_QUANTIZE_LINEAR)"},
-};
 static const dmlops_rule dmlops_quantize_rules[] = {
-    {"DML-QUANTIZE-same-rank", dmlops_by_program, 7, 0, {0, 0}, 0, 0},
-    {"DML-QUANTIZE-same-rank", dmlops_same_DimensionCount, 0, 0, {4, 0}, 0, 0},
-    {"DML-QUANTIZE-quantization-type", dmlops_by_program, 36, 33, {1, 0}, 1, 0},
-    {"DML-QUANTIZE-quantization-tensor-count", dmlops_by_program, 51, 46, {2, 0}, 1, 0},
-    {"DML-QUANTIZE-quantization-tensor-count", dmlops_by_program, 63, 46, {3, 0}, 1, 0},
-    {"DML-QUANTIZE-block-sizes", dmlops_by_program, 80, 75, {4, 0}, 0, 0},
-    {"DML-QUANTIZE-zero-point-sizes", dmlops_by_program, 119, 114, {5, 0}, 1, 0},
-    {"DML-QUANTIZE-same-sizes", dmlops_same_Sizes, 0, 201, {4, 0}, 0, 0},
-    {"DML-QUANTIZE-scale-type", dmlops_by_program, 211, 206, {6, 0}, 0, 0},
-    {"DML-QUANTIZE-zero-point-type", dmlops_by_program, 237, 230, {7, 0}, 1, 0},
+    {"DML-QUANTIZE-same-rank", "QuantizationTensors.DimensionCount", "QuantizationTensors[%v].DimensionCount%|QuantizationTensors[%v].DimensionCount is %v; it must equal InputTensor.DimensionCount, %v", 7, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZE-same-rank", NULL, NULL, 0, 0, {4, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-QUANTIZE-quantization-type", "QuantizationType", "QuantizationType is %v; it must be SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute)", 36, 33, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZE-quantization-tensor-count", "QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 1 (a scale, then a zero point where the type has one)", 51, 46, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZE-quantization-tensor-count", "QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 2 (a scale, then a zero point where the type has one)", 63, 46, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZE-block-sizes", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must be a multiple of QuantizationTensors[0].Sizes[%v], %v (along each dimension a scale serves a block of input elements, and every element has one)", 80, 75, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZE-zero-point-sizes", "QuantizationTensors.Sizes", "QuantizationTensors[1].Sizes%|QuantizationTensors[1].Sizes is %v; it must equal QuantizationTensors[0].Sizes, %v (each scale has its zero point)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 119, 114, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-QUANTIZE-same-sizes", NULL, NULL, 0, 201, {4, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-QUANTIZE-scale-type", "QuantizationTensors.DataType", "QuantizationTensors[0].DataType%|QuantizationTensors[0].DataType is %v; it must equal InputTensor.DataType, %v (as in ELEMENT_WISE_QUANTIZE_LINEAR)", 211, 206, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-QUANTIZE-zero-point-type", "QuantizationTensors.DataType", "QuantizationTensors[1].DataType%|QuantizationTensors[1].DataType is %v; it must equal OutputTensor.DataType, %v (as in ELEMENT_WISE_QUANTIZE_LINEAR)", 237, 230, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_dequantize_members[] = {
@@ -19648,27 +18768,17 @@ static const uint8_t dmlops_dequantize_code[] = {
     DMLOPS_SHOW_ENUM, DMLOPS_ENUM_TENSOR_DATA_TYPE, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_dequantize_phrases[] = {
-    {"QuantizationTensors.DimensionCount", "QuantizationTensors[%v].DimensionCount%|QuantizationTensors[%v].DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"QuantizationType", "QuantizationType is %v; it must be SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute)"},
-    {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 1 (a scale, then a zero point where the type has one)"},
-    {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 2 (a scale, then a zero point where the type has one)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must be a multiple of QuantizationTensors[0].Sizes[%v], %v (along each dimension a scale serves a block of input elements, and every element has one)"},
-    {"QuantizationTensors.Sizes", "QuantizationTensors[1].Sizes%|QuantizationTensors[1].Sizes is %v; it must equal QuantizationTensors[0].Sizes, %v (each scale has its zero point)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[0].DataType%|QuantizationTensors[0].DataType is %v; it must equal OutputTensor.DataType, %v (as in ELEMENT_WISE_DEQUANTIZE_LINEAR)"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[1].DataType%|QuantizationTensors[1].DataType is %v; it must equal InputTensor.DataType, %v (as in ELEMENT_WISE_DEQUANTIZE_LINEAR)"},
-};
 static const dmlops_rule dmlops_dequantize_rules[] = {
-    {"DML-DEQUANTIZE-same-rank", dmlops_by_program, 7, 0, {0, 0}, 0, 0},
-    {"DML-DEQUANTIZE-same-rank", dmlops_same_DimensionCount, 0, 0, {4, 0}, 0, 0},
-    {"DML-DEQUANTIZE-quantization-type", dmlops_by_program, 36, 33, {1, 0}, 1, 0},
-    {"DML-DEQUANTIZE-quantization-tensor-count", dmlops_by_program, 51, 46, {2, 0}, 1, 0},
-    {"DML-DEQUANTIZE-quantization-tensor-count", dmlops_by_program, 63, 46, {3, 0}, 1, 0},
-    {"DML-DEQUANTIZE-block-sizes", dmlops_by_program, 80, 75, {4, 0}, 0, 0},
-    {"DML-DEQUANTIZE-zero-point-sizes", dmlops_by_program, 119, 114, {5, 0}, 1, 0},
-    {"DML-DEQUANTIZE-same-sizes", dmlops_same_Sizes, 0, 201, {4, 0}, 0, 0},
-    {"DML-DEQUANTIZE-scale-type", dmlops_by_program, 211, 206, {6, 0}, 0, 0},
-    {"DML-DEQUANTIZE-zero-point-type", dmlops_by_program, 237, 230, {7, 0}, 1, 0},
+    {"DML-DEQUANTIZE-same-rank", "QuantizationTensors.DimensionCount", "QuantizationTensors[%v].DimensionCount%|QuantizationTensors[%v].DimensionCount is %v; it must equal InputTensor.DimensionCount, %v", 7, 0, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-DEQUANTIZE-same-rank", NULL, NULL, 0, 0, {4, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-DEQUANTIZE-quantization-type", "QuantizationType", "QuantizationType is %v; it must be SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute)", 36, 33, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-DEQUANTIZE-quantization-tensor-count", "QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 1 (a scale, then a zero point where the type has one)", 51, 46, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-DEQUANTIZE-quantization-tensor-count", "QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 2 (a scale, then a zero point where the type has one)", 63, 46, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-DEQUANTIZE-block-sizes", "InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] is %v; it must be a multiple of QuantizationTensors[0].Sizes[%v], %v (along each dimension a scale serves a block of input elements, and every element has one)", 80, 75, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-DEQUANTIZE-zero-point-sizes", "QuantizationTensors.Sizes", "QuantizationTensors[1].Sizes%|QuantizationTensors[1].Sizes is %v; it must equal QuantizationTensors[0].Sizes, %v (each scale has its zero point)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats", 119, 114, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-DEQUANTIZE-same-sizes", NULL, NULL, 0, 201, {4, 0}, DMLOPS_SAME_Sizes, 0, 0},
+    {"DML-DEQUANTIZE-scale-type", "QuantizationTensors.DataType", "QuantizationTensors[0].DataType%|QuantizationTensors[0].DataType is %v; it must equal OutputTensor.DataType, %v (as in ELEMENT_WISE_DEQUANTIZE_LINEAR)", 211, 206, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-DEQUANTIZE-zero-point-type", "QuantizationTensors.DataType", "QuantizationTensors[1].DataType%|QuantizationTensors[1].DataType is %v; it must equal InputTensor.DataType, %v (as in ELEMENT_WISE_DEQUANTIZE_LINEAR)", 237, 230, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_resample3_members[] = {
@@ -19694,14 +18804,14 @@ static const uint8_t dmlops_resample3_code[] = {
     /* DML-RESAMPLE3-scales-range: Scales[d] >= 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER_OR_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
     /* DML-RESAMPLE3-scales-positive: Scales[d] > 0.0 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 0, 0 /* 0.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x0) /* 0.0 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
@@ -19711,11 +18821,11 @@ static const uint8_t dmlops_resample3_code[] = {
     /* DML-RESAMPLE3-output-sizes: Scales[d] < 1.0 or OutputTensor.Sizes[d] >= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_ANY, 3, DMLOPS_FLOAT_LESS, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x3ff0000000000000) /* 1.0 */,
             DMLOPS_GREATER_OR_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE,
             DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY,
-            DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
-            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+            DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER,
+            DMLOPS_BYTES(0x3fe0000000000000) /* 0.5 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
@@ -19726,11 +18836,11 @@ static const uint8_t dmlops_resample3_code[] = {
     /* DML-RESAMPLE3-output-sizes: Scales[d] > 1.0 or OutputTensor.Sizes[d] <= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
     DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_ANY, 3, DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
-            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
+            DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER, DMLOPS_BYTES(0x3ff0000000000000) /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
             DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
             DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(InputPixelOffsets),
-            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
-            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_NUMBER,
+            DMLOPS_BYTES(0x3fe0000000000000) /* 0.5 */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
@@ -19740,20 +18850,14 @@ static const uint8_t dmlops_resample3_code[] = {
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_resample3_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
-    {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
-    {"Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v"},
-};
 static const dmlops_rule dmlops_resample3_rules[] = {
-    {"DML-RESAMPLE3-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-RESAMPLE3-dimension-count", dmlops_by_program, 10, 5, {0, 0}, 1, 1},
-    {"DML-RESAMPLE3-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
-    {"DML-RESAMPLE3-same-type", dmlops_same_DataType, 0, 80, {1, 0}, 0, 0},
-    {"DML-RESAMPLE3-scales-positive", dmlops_by_program, 52, 21, {2, 0}, 1, 0},
-    {"DML-RESAMPLE3-output-sizes", dmlops_by_program, 94, 85, {3, 0}, 1, 0},
-    {"DML-RESAMPLE3-output-sizes", dmlops_by_program, 157, 85, {3, 0}, 1, 0},
+    {"DML-RESAMPLE3-same-rank", NULL, NULL, 0, 0, {1, 0}, DMLOPS_SAME_DimensionCount, 0, 0},
+    {"DML-RESAMPLE3-dimension-count", "DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v", 10, 5, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-RESAMPLE3-scales-range", "Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)", 24, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE3-same-type", NULL, NULL, 0, 80, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-RESAMPLE3-scales-positive", "Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)", 52, 21, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE3-output-sizes", "Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v", 94, 85, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-RESAMPLE3-output-sizes", "Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v", 157, 85, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_fold_members[] = {
@@ -19876,26 +18980,16 @@ static const uint8_t dmlops_fold_code[] = {
     DMLOPS_SHOW_INTS, DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_fold_phrases[] = {
-    {"OutputTensor.DimensionCount", "OutputTensor.DimensionCount is %v; it must equal DimensionCount (%v) + 2, %v (batch and channel come before the spatial dimensions)"},
-    {"WindowSizes", "WindowSizes[%v]%|WindowSizes[%v] is %v; it must be at least 1 (an empty window has no elements)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the number of blocks is divided by it)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most OutputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window must fit in the padded image)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal OutputTensor.Sizes[1] (%v) x the product of WindowSizes (%v), %v (a column contains one window in all channels)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[2]%|InputTensor.Sizes[2] is %v; it must be %v (one column for each position of the window: %v in all dimensions)"},
-};
 static const dmlops_rule dmlops_fold_rules[] = {
-    {"DML-FOLD-spatial-dimensions", dmlops_by_program, 5, 0, {0, 0}, 1, 0},
-    {"DML-FOLD-window-sizes-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-FOLD-window-fits", dmlops_by_program, 164, 103, {4, 0}, 1, 0},
-    {"DML-FOLD-same-type", dmlops_same_DataType, 0, 23, {1, 0}, 0, 0},
-    {"DML-FOLD-strides-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-FOLD-dilations-range", dmlops_by_program, 81, 78, {3, 0}, 1, 0},
-    {"DML-FOLD-batch-size", dmlops_by_program, 245, 240, {5, 0}, 0, 0},
-    {"DML-FOLD-window-elements", dmlops_by_program, 267, 260, {6, 0}, 1, 0},
-    {"DML-FOLD-block-count", dmlops_by_program, 350, 301, {7, 0}, 1, 0},
+    {"DML-FOLD-spatial-dimensions", "OutputTensor.DimensionCount", "OutputTensor.DimensionCount is %v; it must equal DimensionCount (%v) + 2, %v (batch and channel come before the spatial dimensions)", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-FOLD-window-sizes-range", "WindowSizes", "WindowSizes[%v]%|WindowSizes[%v] is %v; it must be at least 1 (an empty window has no elements)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-FOLD-window-fits", "Dilations", "Dilations[%v]%|Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most OutputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window must fit in the padded image)", 164, 103, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-FOLD-same-type", NULL, NULL, 0, 23, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-FOLD-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the number of blocks is divided by it)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-FOLD-dilations-range", "Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)", 81, 78, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-FOLD-batch-size", "OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v", 245, 240, {0, 0}, DMLOPS_SAME_NONE, 0, 0},
+    {"DML-FOLD-window-elements", "InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal OutputTensor.Sizes[1] (%v) x the product of WindowSizes (%v), %v (a column contains one window in all channels)", 267, 260, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-FOLD-block-count", "InputTensor.Sizes", "InputTensor.Sizes[2]%|InputTensor.Sizes[2] is %v; it must be %v (one column for each position of the window: %v in all dimensions)", 350, 301, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 static const dmlops_member dmlops_unfold_members[] = {
@@ -20009,562 +19103,563 @@ static const uint8_t dmlops_unfold_code[] = {
         DMLOPS_AT(DimensionCount), DMLOPS_PRODUCT, DMLOPS_LIST, 2,
 };
 #undef DMLOPS_AT
-static const dmlops_phrase dmlops_unfold_phrases[] = {
-    {"InputTensor.DimensionCount", "InputTensor.DimensionCount is %v; it must equal DimensionCount (%v) + 2, %v (batch and channel come before the spatial dimensions)"},
-    {"WindowSizes", "WindowSizes[%v]%|WindowSizes[%v] is %v; it must be at least 1 (an empty window has no elements)"},
-    {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the number of blocks is divided by it)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window must fit in the padded image)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (batch, channels times the elements of a window, positions of the window)"},
-};
 static const dmlops_rule dmlops_unfold_rules[] = {
-    {"DML-UNFOLD-spatial-dimensions", dmlops_by_program, 5, 0, {0, 0}, 1, 1},
-    {"DML-UNFOLD-window-sizes-range", dmlops_by_program, 31, 28, {1, 0}, 1, 0},
-    {"DML-UNFOLD-window-fits", dmlops_by_program, 164, 103, {4, 0}, 1, 0},
-    {"DML-UNFOLD-same-type", dmlops_same_DataType, 0, 23, {1, 0}, 0, 0},
-    {"DML-UNFOLD-strides-range", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
-    {"DML-UNFOLD-dilations-range", dmlops_by_program, 81, 78, {3, 0}, 1, 0},
-    {"DML-UNFOLD-output-sizes", dmlops_by_program, 289, 240, {5, 0}, 1, 0},
+    {"DML-UNFOLD-spatial-dimensions", "InputTensor.DimensionCount", "InputTensor.DimensionCount is %v; it must equal DimensionCount (%v) + 2, %v (batch and channel come before the spatial dimensions)", 5, 0, {0, 0}, DMLOPS_SAME_NONE, 1, 1},
+    {"DML-UNFOLD-window-sizes-range", "WindowSizes", "WindowSizes[%v]%|WindowSizes[%v] is %v; it must be at least 1 (an empty window has no elements)", 31, 28, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-UNFOLD-window-fits", "Dilations", "Dilations[%v]%|Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window must fit in the padded image)", 164, 103, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-UNFOLD-same-type", NULL, NULL, 0, 23, {1, 0}, DMLOPS_SAME_DataType, 0, 0},
+    {"DML-UNFOLD-strides-range", "Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the number of blocks is divided by it)", 56, 53, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-UNFOLD-dilations-range", "Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)", 81, 78, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
+    {"DML-UNFOLD-output-sizes", "OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (batch, channels times the elements of a window, positions of the window)", 289, 240, {0, 0}, DMLOPS_SAME_NONE, 1, 0},
 };
 
 /* In the order of their types. */
 static const dmlops_operator dmlops_operators[] = {
     {dmlops_element_wise_identity_members, dmlops_element_wise_identity_rules, dmlops_element_wise_identity_code,
-     NULL, NULL,
+     NULL,
      1, 0x1000, sizeof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_abs_members, dmlops_element_wise_abs_rules, dmlops_element_wise_abs_code,
-     NULL, NULL,
+     NULL,
      2, 0x1000, sizeof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_acos_members, dmlops_element_wise_acos_rules, dmlops_element_wise_acos_code,
-     NULL, NULL,
+     NULL,
      3, 0x1000, sizeof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_add_members, dmlops_element_wise_add_rules, dmlops_element_wise_add_code,
-     NULL, NULL,
+     NULL,
      4, 0x1000, sizeof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_asin_members, dmlops_element_wise_asin_rules, dmlops_element_wise_asin_code,
-     NULL, NULL,
+     NULL,
      5, 0x1000, sizeof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_atan_members, dmlops_element_wise_atan_rules, dmlops_element_wise_atan_code,
-     NULL, NULL,
+     NULL,
      6, 0x1000, sizeof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_ceil_members, dmlops_element_wise_ceil_rules, dmlops_element_wise_ceil_code,
-     NULL, NULL,
+     NULL,
      7, 0x1000, sizeof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_clip_members, dmlops_element_wise_clip_rules, dmlops_element_wise_clip_code,
-     NULL, NULL,
+     NULL,
      8, 0x1000, sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC), 5, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_cos_members, dmlops_element_wise_cos_rules, dmlops_element_wise_cos_code,
-     NULL, NULL,
+     NULL,
      9, 0x1000, sizeof(DML_ELEMENT_WISE_COS_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_divide_members, dmlops_element_wise_divide_rules, dmlops_element_wise_divide_code,
-     NULL, NULL,
+     NULL,
      10, 0x1000, sizeof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_exp_members, dmlops_element_wise_exp_rules, dmlops_element_wise_exp_code,
-     NULL, NULL,
+     NULL,
      11, 0x1000, sizeof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_floor_members, dmlops_element_wise_floor_rules, dmlops_element_wise_floor_code,
-     NULL, NULL,
+     NULL,
      12, 0x1000, sizeof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_log_members, dmlops_element_wise_log_rules, dmlops_element_wise_log_code,
-     NULL, NULL,
+     NULL,
      13, 0x1000, sizeof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_logical_and_members, dmlops_element_wise_logical_and_rules, dmlops_element_wise_logical_and_code,
-     NULL, NULL,
+     NULL,
      14, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_logical_equals_members, dmlops_element_wise_logical_equals_rules, dmlops_element_wise_logical_equals_code,
-     NULL, NULL,
+     NULL,
      15, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_element_wise_logical_greater_than_members, dmlops_element_wise_logical_greater_than_rules, dmlops_element_wise_logical_greater_than_code,
-     NULL, NULL,
+     NULL,
      16, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_element_wise_logical_less_than_members, dmlops_element_wise_logical_less_than_rules, dmlops_element_wise_logical_less_than_code,
-     NULL, NULL,
+     NULL,
      17, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_element_wise_logical_not_members, dmlops_element_wise_logical_not_rules, dmlops_element_wise_logical_not_code,
-     NULL, NULL,
+     NULL,
      18, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_logical_or_members, dmlops_element_wise_logical_or_rules, dmlops_element_wise_logical_or_code,
-     NULL, NULL,
+     NULL,
      19, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_logical_xor_members, dmlops_element_wise_logical_xor_rules, dmlops_element_wise_logical_xor_code,
-     NULL, NULL,
+     NULL,
      20, 0x1000, sizeof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_max_members, dmlops_element_wise_max_rules, dmlops_element_wise_max_code,
-     NULL, NULL,
+     NULL,
      21, 0x1000, sizeof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_mean_members, dmlops_element_wise_mean_rules, dmlops_element_wise_mean_code,
-     NULL, NULL,
+     NULL,
      22, 0x1000, sizeof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_min_members, dmlops_element_wise_min_rules, dmlops_element_wise_min_code,
-     NULL, NULL,
+     NULL,
      23, 0x1000, sizeof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_multiply_members, dmlops_element_wise_multiply_rules, dmlops_element_wise_multiply_code,
-     NULL, NULL,
+     NULL,
      24, 0x1000, sizeof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_pow_members, dmlops_element_wise_pow_rules, dmlops_element_wise_pow_code,
-     dmlops_element_wise_pow_phrases, NULL,
+     NULL,
      25, 0x1000, sizeof(DML_ELEMENT_WISE_POW_OPERATOR_DESC), 4, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_constant_pow_members, dmlops_element_wise_constant_pow_rules, dmlops_element_wise_constant_pow_code,
-     NULL, NULL,
+     NULL,
      26, 0x1000, sizeof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_recip_members, dmlops_element_wise_recip_rules, dmlops_element_wise_recip_code,
-     NULL, NULL,
+     NULL,
      27, 0x1000, sizeof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_sin_members, dmlops_element_wise_sin_rules, dmlops_element_wise_sin_code,
-     NULL, NULL,
+     NULL,
      28, 0x1000, sizeof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_sqrt_members, dmlops_element_wise_sqrt_rules, dmlops_element_wise_sqrt_code,
-     NULL, NULL,
+     NULL,
      29, 0x1000, sizeof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_subtract_members, dmlops_element_wise_subtract_rules, dmlops_element_wise_subtract_code,
-     NULL, NULL,
+     NULL,
      30, 0x1000, sizeof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_tan_members, dmlops_element_wise_tan_rules, dmlops_element_wise_tan_code,
-     NULL, NULL,
+     NULL,
      31, 0x1000, sizeof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_threshold_members, dmlops_element_wise_threshold_rules, dmlops_element_wise_threshold_code,
-     NULL, NULL,
+     NULL,
      32, 0x1000, sizeof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_quantize_linear_members, dmlops_element_wise_quantize_linear_rules, dmlops_element_wise_quantize_linear_code,
-     dmlops_element_wise_quantize_linear_phrases, NULL,
+     NULL,
      33, 0x1000, sizeof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC), 4, {0, 4, 4, 10, 10}},
     {dmlops_element_wise_dequantize_linear_members, dmlops_element_wise_dequantize_linear_rules, dmlops_element_wise_dequantize_linear_code,
-     dmlops_element_wise_dequantize_linear_phrases, NULL,
+     NULL,
      34, 0x1000, sizeof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC), 4, {0, 4, 4, 9, 9}},
     {dmlops_activation_elu_members, dmlops_activation_elu_rules, dmlops_activation_elu_code,
-     NULL, NULL,
+     NULL,
      35, 0x1000, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_activation_hardmax_members, dmlops_activation_hardmax_rules, dmlops_activation_hardmax_code,
-     dmlops_activation_hardmax_phrases, NULL,
+     NULL,
      36, 0x1000, sizeof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
     {dmlops_activation_hard_sigmoid_members, dmlops_activation_hard_sigmoid_rules, dmlops_activation_hard_sigmoid_code,
-     NULL, NULL,
+     NULL,
      37, 0x1000, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_activation_identity_members, dmlops_activation_identity_rules, dmlops_activation_identity_code,
-     NULL, NULL,
+     NULL,
      38, 0x1000, sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_leaky_relu_members, dmlops_activation_leaky_relu_rules, dmlops_activation_leaky_relu_code,
-     NULL, NULL,
+     NULL,
      39, 0x1000, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_activation_linear_members, dmlops_activation_linear_rules, dmlops_activation_linear_code,
-     NULL, NULL,
+     NULL,
      40, 0x1000, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_activation_log_softmax_members, dmlops_activation_log_softmax_rules, dmlops_activation_log_softmax_code,
-     dmlops_activation_log_softmax_phrases, NULL,
+     NULL,
      41, 0x1000, sizeof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
     {dmlops_activation_parameterized_relu_members, dmlops_activation_parameterized_relu_rules, dmlops_activation_parameterized_relu_code,
-     NULL, NULL,
+     NULL,
      42, 0x1000, sizeof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_activation_parametric_softplus_members, dmlops_activation_parametric_softplus_rules, dmlops_activation_parametric_softplus_code,
-     NULL, NULL,
+     NULL,
      43, 0x1000, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_activation_relu_members, dmlops_activation_relu_rules, dmlops_activation_relu_code,
-     NULL, NULL,
+     NULL,
      44, 0x1000, sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_scaled_elu_members, dmlops_activation_scaled_elu_rules, dmlops_activation_scaled_elu_code,
-     NULL, NULL,
+     NULL,
      45, 0x1000, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_activation_scaled_tanh_members, dmlops_activation_scaled_tanh_rules, dmlops_activation_scaled_tanh_code,
-     NULL, NULL,
+     NULL,
      46, 0x1000, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_activation_sigmoid_members, dmlops_activation_sigmoid_rules, dmlops_activation_sigmoid_code,
-     NULL, NULL,
+     NULL,
      47, 0x1000, sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_softmax_members, dmlops_activation_softmax_rules, dmlops_activation_softmax_code,
-     dmlops_activation_softmax_phrases, NULL,
+     NULL,
      48, 0x1000, sizeof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC), 2, {0, 1, 1, 4, 4}},
     {dmlops_activation_softplus_members, dmlops_activation_softplus_rules, dmlops_activation_softplus_code,
-     dmlops_activation_softplus_phrases, NULL,
+     NULL,
      49, 0x1000, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC), 3, {0, 2, 2, 4, 4}},
     {dmlops_activation_softsign_members, dmlops_activation_softsign_rules, dmlops_activation_softsign_code,
-     NULL, NULL,
+     NULL,
      50, 0x1000, sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_tanh_members, dmlops_activation_tanh_rules, dmlops_activation_tanh_code,
-     NULL, NULL,
+     NULL,
      51, 0x1000, sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_thresholded_relu_members, dmlops_activation_thresholded_relu_rules, dmlops_activation_thresholded_relu_code,
-     NULL, NULL,
+     NULL,
      52, 0x1000, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_convolution_members, dmlops_convolution_rules, dmlops_convolution_code,
-     dmlops_convolution_phrases, NULL,
+     NULL,
      53, 0x1000, sizeof(DML_CONVOLUTION_OPERATOR_DESC), 14, {0, 5, 5, 18, 19}},
     {dmlops_gemm_members, dmlops_gemm_rules, dmlops_gemm_code,
-     dmlops_gemm_phrases, NULL,
+     NULL,
      54, 0x1000, sizeof(DML_GEMM_OPERATOR_DESC), 9, {0, 3, 3, 10, 11}},
     {dmlops_reduce_members, dmlops_reduce_rules, dmlops_reduce_code,
-     dmlops_reduce_phrases, dmlops_reduce_conditions,
+     dmlops_reduce_conditions,
      55, 0x1000, sizeof(DML_REDUCE_OPERATOR_DESC), 5, {0, 1, 1, 4, 5}},
     {dmlops_average_pooling_members, dmlops_average_pooling_rules, dmlops_average_pooling_code,
-     dmlops_average_pooling_phrases, NULL,
+     NULL,
      56, 0x1000, sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 8, {0, 2, 2, 6, 10}},
     {dmlops_lp_pooling_members, dmlops_lp_pooling_rules, dmlops_lp_pooling_code,
-     dmlops_lp_pooling_phrases, NULL,
+     NULL,
      57, 0x1000, sizeof(DML_LP_POOLING_OPERATOR_DESC), 8, {0, 3, 3, 7, 12}},
     {dmlops_max_pooling_members, dmlops_max_pooling_rules, dmlops_max_pooling_code,
-     dmlops_max_pooling_phrases, NULL,
+     NULL,
      58, 0x1000, sizeof(DML_MAX_POOLING_OPERATOR_DESC), 7, {0, 2, 2, 6, 10}},
     {dmlops_roi_pooling_members, dmlops_roi_pooling_rules, dmlops_roi_pooling_code,
-     dmlops_roi_pooling_phrases, NULL,
+     NULL,
      59, 0x1000, sizeof(DML_ROI_POOLING_OPERATOR_DESC), 5, {0, 0, 0, 4, 4}},
     {dmlops_slice_members, dmlops_slice_rules, dmlops_slice_code,
-     dmlops_slice_phrases, NULL,
+     NULL,
      60, 0x1000, sizeof(DML_SLICE_OPERATOR_DESC), 6, {0, 2, 2, 5, 5}},
     {dmlops_cast_members, dmlops_cast_rules, dmlops_cast_code,
-     NULL, NULL,
+     NULL,
      61, 0x1000, sizeof(DML_CAST_OPERATOR_DESC), 2, {0, 1, 1, 2, 2}},
     {dmlops_split_members, dmlops_split_rules, dmlops_split_code,
-     dmlops_split_phrases, NULL,
+     NULL,
      62, 0x1000, sizeof(DML_SPLIT_OPERATOR_DESC), 4, {0, 3, 3, 6, 6}},
     {dmlops_join_members, dmlops_join_rules, dmlops_join_code,
-     dmlops_join_phrases, NULL,
+     NULL,
      63, 0x1000, sizeof(DML_JOIN_OPERATOR_DESC), 4, {0, 3, 3, 7, 7}},
     {dmlops_padding_members, dmlops_padding_rules, dmlops_padding_code,
-     dmlops_padding_phrases, NULL,
+     NULL,
      64, 0x1000, sizeof(DML_PADDING_OPERATOR_DESC), 7, {0, 4, 4, 6, 6}},
     {dmlops_value_scale_2d_members, dmlops_value_scale_2d_rules, dmlops_value_scale_2d_code,
-     dmlops_value_scale_2d_phrases, NULL,
+     NULL,
      65, 0x1000, sizeof(DML_VALUE_SCALE_2D_OPERATOR_DESC), 5, {0, 1, 1, 4, 4}},
     {dmlops_upsample_2d_members, dmlops_upsample_2d_rules, dmlops_upsample_2d_code,
-     dmlops_upsample_2d_phrases, NULL,
+     NULL,
      66, 0x1000, sizeof(DML_UPSAMPLE_2D_OPERATOR_DESC), 4, {0, 3, 3, 5, 5}},
     {dmlops_gather_members, dmlops_gather_rules, dmlops_gather_code,
-     dmlops_gather_phrases, NULL,
+     NULL,
      67, 0x1000, sizeof(DML_GATHER_OPERATOR_DESC), 5, {0, 4, 4, 8, 8}},
     {dmlops_space_to_depth_members, dmlops_space_to_depth_rules, dmlops_space_to_depth_code,
-     dmlops_space_to_depth_phrases, NULL,
+     NULL,
      68, 0x1000, sizeof(DML_SPACE_TO_DEPTH_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
     {dmlops_depth_to_space_members, dmlops_depth_to_space_rules, dmlops_depth_to_space_code,
-     dmlops_depth_to_space_phrases, NULL,
+     NULL,
      69, 0x1000, sizeof(DML_DEPTH_TO_SPACE_OPERATOR_DESC), 3, {0, 1, 1, 4, 4}},
     {dmlops_tile_members, dmlops_tile_rules, dmlops_tile_code,
-     dmlops_tile_phrases, NULL,
+     NULL,
      70, 0x1000, sizeof(DML_TILE_OPERATOR_DESC), 4, {0, 2, 3, 5, 5}},
     {dmlops_top_k_members, dmlops_top_k_rules, dmlops_top_k_code,
-     dmlops_top_k_phrases, NULL,
+     NULL,
      71, 0x1000, sizeof(DML_TOP_K_OPERATOR_DESC), 5, {0, 4, 4, 8, 9}},
     {dmlops_batch_normalization_members, dmlops_batch_normalization_rules, dmlops_batch_normalization_code,
-     dmlops_batch_normalization_phrases, NULL,
+     NULL,
      72, 0x1000, sizeof(DML_BATCH_NORMALIZATION_OPERATOR_DESC), 9, {0, 5, 5, 17, 18}},
     {dmlops_mean_variance_normalization_members, dmlops_mean_variance_normalization_rules, dmlops_mean_variance_normalization_code,
-     dmlops_mean_variance_normalization_phrases, NULL,
+     NULL,
      73, 0x1000, sizeof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC), 8, {0, 2, 2, 8, 8}},
     {dmlops_local_response_normalization_members, dmlops_local_response_normalization_rules, dmlops_local_response_normalization_code,
-     dmlops_local_response_normalization_phrases, NULL,
+     NULL,
      74, 0x1000, sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC), 7, {0, 1, 1, 3, 3}},
     {dmlops_lp_normalization_members, dmlops_lp_normalization_rules, dmlops_lp_normalization_code,
-     dmlops_lp_normalization_phrases, NULL,
+     NULL,
      75, 0x1000, sizeof(DML_LP_NORMALIZATION_OPERATOR_DESC), 5, {0, 3, 3, 5, 5}},
     {dmlops_rnn_members, dmlops_rnn_rules, dmlops_rnn_code,
-     dmlops_rnn_phrases, NULL,
+     NULL,
      76, 0x1000, sizeof(DML_RNN_OPERATOR_DESC), 11, {0, 2, 2, 24, 25}},
     {dmlops_lstm_members, dmlops_lstm_rules, dmlops_lstm_code,
-     dmlops_lstm_phrases, NULL,
+     NULL,
      77, 0x1000, sizeof(DML_LSTM_OPERATOR_DESC), 17, {0, 2, 2, 32, 34}},
     {dmlops_gru_members, dmlops_gru_rules, dmlops_gru_code,
-     dmlops_gru_phrases, NULL,
+     NULL,
      78, 0x1000, sizeof(DML_GRU_OPERATOR_DESC), 12, {0, 2, 2, 24, 25}},
     {dmlops_element_wise_sign_members, dmlops_element_wise_sign_rules, dmlops_element_wise_sign_code,
-     NULL, NULL,
+     NULL,
      79, 0x2000, sizeof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_is_nan_members, dmlops_element_wise_is_nan_rules, dmlops_element_wise_is_nan_code,
-     NULL, NULL,
+     NULL,
      80, 0x2000, sizeof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC), 2, {0, 1, 1, 2, 2}},
     {dmlops_element_wise_erf_members, dmlops_element_wise_erf_rules, dmlops_element_wise_erf_code,
-     NULL, NULL,
+     NULL,
      81, 0x2000, sizeof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_sinh_members, dmlops_element_wise_sinh_rules, dmlops_element_wise_sinh_code,
-     NULL, NULL,
+     NULL,
      82, 0x2000, sizeof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_cosh_members, dmlops_element_wise_cosh_rules, dmlops_element_wise_cosh_code,
-     NULL, NULL,
+     NULL,
      83, 0x2000, sizeof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_tanh_members, dmlops_element_wise_tanh_rules, dmlops_element_wise_tanh_code,
-     NULL, NULL,
+     NULL,
      84, 0x2000, sizeof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_asinh_members, dmlops_element_wise_asinh_rules, dmlops_element_wise_asinh_code,
-     NULL, NULL,
+     NULL,
      85, 0x2000, sizeof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_acosh_members, dmlops_element_wise_acosh_rules, dmlops_element_wise_acosh_code,
-     NULL, NULL,
+     NULL,
      86, 0x2000, sizeof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_atanh_members, dmlops_element_wise_atanh_rules, dmlops_element_wise_atanh_code,
-     NULL, NULL,
+     NULL,
      87, 0x2000, sizeof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_if_members, dmlops_element_wise_if_rules, dmlops_element_wise_if_code,
-     NULL, NULL,
+     NULL,
      88, 0x2000, sizeof(DML_ELEMENT_WISE_IF_OPERATOR_DESC), 4, {0, 3, 3, 8, 8}},
     {dmlops_element_wise_add1_members, dmlops_element_wise_add1_rules, dmlops_element_wise_add1_code,
-     NULL, NULL,
+     NULL,
      89, 0x2000, sizeof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC), 4, {0, 2, 2, 6, 6}},
     {dmlops_activation_shrink_members, dmlops_activation_shrink_rules, dmlops_activation_shrink_code,
-     NULL, NULL,
+     NULL,
      90, 0x2000, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_max_pooling1_members, dmlops_max_pooling1_rules, dmlops_max_pooling1_code,
-     dmlops_max_pooling1_phrases, NULL,
+     NULL,
      91, 0x2000, sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 8, {0, 3, 3, 8, 12}},
     {dmlops_max_unpooling_members, dmlops_max_unpooling_rules, dmlops_max_unpooling_code,
-     NULL, NULL,
+     NULL,
      92, 0x2000, sizeof(DML_MAX_UNPOOLING_OPERATOR_DESC), 3, {0, 0, 0, 2, 2}},
     {dmlops_diagonal_matrix_members, NULL, NULL,
-     NULL, NULL,
+     NULL,
      93, 0x2000, sizeof(DML_DIAGONAL_MATRIX_OPERATOR_DESC), 3, {0, 0, 0, 0, 0}},
     {dmlops_scatter_elements_members, dmlops_scatter_elements_rules, dmlops_scatter_elements_code,
-     dmlops_scatter_elements_phrases, NULL,
+     NULL,
      94, 0x2000, sizeof(DML_SCATTER_ELEMENTS_OPERATOR_DESC), 5, {0, 4, 4, 9, 10}},
     {dmlops_one_hot_members, dmlops_one_hot_rules, dmlops_one_hot_code,
-     dmlops_one_hot_phrases, NULL,
+     NULL,
      95, 0x2000, sizeof(DML_ONE_HOT_OPERATOR_DESC), 4, {0, 3, 3, 6, 6}},
     {dmlops_resample_members, dmlops_resample_rules, dmlops_resample_code,
-     dmlops_resample_phrases, NULL,
+     NULL,
      96, 0x2000, sizeof(DML_RESAMPLE_OPERATOR_DESC), 5, {0, 2, 2, 4, 7}},
     {dmlops_element_wise_bit_shift_left_members, dmlops_element_wise_bit_shift_left_rules, dmlops_element_wise_bit_shift_left_code,
-     NULL, NULL,
+     NULL,
      97, 0x2100, sizeof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_bit_shift_right_members, dmlops_element_wise_bit_shift_right_rules, dmlops_element_wise_bit_shift_right_code,
-     NULL, NULL,
+     NULL,
      98, 0x2100, sizeof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_round_members, dmlops_element_wise_round_rules, dmlops_element_wise_round_code,
-     NULL, NULL,
+     NULL,
      99, 0x2100, sizeof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_is_infinity_members, dmlops_element_wise_is_infinity_rules, dmlops_element_wise_is_infinity_code,
-     NULL, NULL,
+     NULL,
      100, 0x2100, sizeof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC), 3, {0, 1, 1, 2, 2}},
     {dmlops_element_wise_modulus_truncate_members, dmlops_element_wise_modulus_truncate_rules, dmlops_element_wise_modulus_truncate_code,
-     NULL, NULL,
+     NULL,
      101, 0x2100, sizeof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_modulus_floor_members, dmlops_element_wise_modulus_floor_rules, dmlops_element_wise_modulus_floor_code,
-     NULL, NULL,
+     NULL,
      102, 0x2100, sizeof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_fill_value_constant_members, dmlops_fill_value_constant_rules, dmlops_fill_value_constant_code,
-     dmlops_fill_value_constant_phrases, NULL,
+     NULL,
      103, 0x2100, sizeof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC), 3, {0, 0, 0, 1, 1}},
     {dmlops_fill_value_sequence_members, dmlops_fill_value_sequence_rules, dmlops_fill_value_sequence_code,
-     dmlops_fill_value_sequence_phrases, NULL,
+     NULL,
      104, 0x2100, sizeof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC), 4, {0, 0, 0, 1, 1}},
     {dmlops_cumulative_summation_members, dmlops_cumulative_summation_rules, dmlops_cumulative_summation_code,
-     dmlops_cumulative_summation_phrases, NULL,
+     NULL,
      105, 0x2100, sizeof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC), 5, {0, 2, 2, 4, 4}},
     {dmlops_reverse_subsequences_members, dmlops_reverse_subsequences_rules, dmlops_reverse_subsequences_code,
-     dmlops_reverse_subsequences_phrases, NULL,
+     NULL,
      106, 0x2100, sizeof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC), 4, {0, 3, 3, 7, 7}},
     {dmlops_gather_elements_members, dmlops_gather_elements_rules, dmlops_gather_elements_code,
-     dmlops_gather_elements_phrases, NULL,
+     NULL,
      107, 0x2100, sizeof(DML_GATHER_ELEMENTS_OPERATOR_DESC), 4, {0, 3, 3, 6, 6}},
     {dmlops_gather_nd_members, dmlops_gather_nd_rules, dmlops_gather_nd_code,
-     dmlops_gather_nd_phrases, NULL,
+     NULL,
      108, 0x2100, sizeof(DML_GATHER_ND_OPERATOR_DESC), 5, {0, 6, 6, 12, 12}},
     {dmlops_scatter_nd_members, dmlops_scatter_nd_rules, dmlops_scatter_nd_code,
-     dmlops_scatter_nd_phrases, NULL,
+     NULL,
      109, 0x2100, sizeof(DML_SCATTER_ND_OPERATOR_DESC), 6, {0, 7, 7, 15, 15}},
     {dmlops_max_pooling2_members, dmlops_max_pooling2_rules, dmlops_max_pooling2_code,
-     dmlops_max_pooling2_phrases, NULL,
+     NULL,
      110, 0x2100, sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 9, {0, 3, 3, 9, 13}},
     {dmlops_slice1_members, dmlops_slice1_rules, dmlops_slice1_code,
-     dmlops_slice1_phrases, NULL,
+     NULL,
      111, 0x2100, sizeof(DML_SLICE1_OPERATOR_DESC), 6, {0, 2, 3, 7, 8}},
     {dmlops_top_k1_members, dmlops_top_k1_rules, dmlops_top_k1_code,
-     dmlops_top_k1_phrases, NULL,
+     NULL,
      112, 0x2100, sizeof(DML_TOP_K1_OPERATOR_DESC), 6, {0, 4, 4, 8, 9}},
     {dmlops_depth_to_space1_members, dmlops_depth_to_space1_rules, dmlops_depth_to_space1_code,
-     dmlops_depth_to_space1_phrases, NULL,
+     NULL,
      113, 0x2100, sizeof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC), 4, {0, 1, 1, 4, 4}},
     {dmlops_space_to_depth1_members, dmlops_space_to_depth1_rules, dmlops_space_to_depth1_code,
-     dmlops_space_to_depth1_phrases, NULL,
+     NULL,
      114, 0x2100, sizeof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC), 4, {0, 1, 1, 4, 4}},
     {dmlops_mean_variance_normalization1_members, dmlops_mean_variance_normalization1_rules, dmlops_mean_variance_normalization1_code,
-     dmlops_mean_variance_normalization1_phrases, NULL,
+     NULL,
      115, 0x2100, sizeof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC), 9, {0, 5, 5, 14, 16}},
     {dmlops_resample1_members, dmlops_resample1_rules, dmlops_resample1_code,
-     dmlops_resample1_phrases, NULL,
+     NULL,
      116, 0x2100, sizeof(DML_RESAMPLE1_OPERATOR_DESC), 7, {0, 2, 2, 4, 7}},
     {dmlops_matrix_multiply_integer_members, dmlops_matrix_multiply_integer_rules, dmlops_matrix_multiply_integer_code,
-     dmlops_matrix_multiply_integer_phrases, NULL,
+     NULL,
      117, 0x2100, sizeof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC), 5, {0, 2, 2, 11, 11}},
     {dmlops_quantized_linear_matrix_multiply_members, dmlops_quantized_linear_matrix_multiply_rules, dmlops_quantized_linear_matrix_multiply_code,
-     dmlops_quantized_linear_matrix_multiply_phrases, NULL,
+     NULL,
      118, 0x2100, sizeof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC), 9, {0, 7, 7, 25, 25}},
     {dmlops_convolution_integer_members, dmlops_convolution_integer_rules, dmlops_convolution_integer_code,
-     dmlops_convolution_integer_phrases, NULL,
+     NULL,
      119, 0x2100, sizeof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC), 11, {0, 5, 5, 17, 18}},
     {dmlops_quantized_linear_convolution_members, dmlops_quantized_linear_convolution_rules, dmlops_quantized_linear_convolution_code,
-     dmlops_quantized_linear_convolution_phrases, NULL,
+     NULL,
      120, 0x2100, sizeof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC), 16, {0, 5, 5, 24, 25}},
     {dmlops_element_wise_bit_and_members, dmlops_element_wise_bit_and_rules, dmlops_element_wise_bit_and_code,
-     NULL, NULL,
+     NULL,
      121, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_bit_or_members, dmlops_element_wise_bit_or_rules, dmlops_element_wise_bit_or_code,
-     NULL, NULL,
+     NULL,
      122, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_bit_xor_members, dmlops_element_wise_bit_xor_rules, dmlops_element_wise_bit_xor_code,
-     NULL, NULL,
+     NULL,
      123, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_bit_not_members, dmlops_element_wise_bit_not_rules, dmlops_element_wise_bit_not_code,
-     NULL, NULL,
+     NULL,
      124, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_element_wise_bit_count_members, dmlops_element_wise_bit_count_rules, dmlops_element_wise_bit_count_code,
-     NULL, NULL,
+     NULL,
      125, 0x3000, sizeof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC), 2, {0, 1, 1, 2, 2}},
     {dmlops_element_wise_logical_greater_than_or_equal_members, dmlops_element_wise_logical_greater_than_or_equal_rules, dmlops_element_wise_logical_greater_than_or_equal_code,
-     NULL, NULL,
+     NULL,
      126, 0x3000, sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_element_wise_logical_less_than_or_equal_members, dmlops_element_wise_logical_less_than_or_equal_rules, dmlops_element_wise_logical_less_than_or_equal_code,
-     NULL, NULL,
+     NULL,
      127, 0x3000, sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC), 3, {0, 2, 2, 5, 5}},
     {dmlops_activation_celu_members, dmlops_activation_celu_rules, dmlops_activation_celu_code,
-     NULL, NULL,
+     NULL,
      128, 0x3000, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_activation_relu_grad_members, dmlops_activation_relu_grad_rules, dmlops_activation_relu_grad_code,
-     NULL, NULL,
+     NULL,
      129, 0x3000, sizeof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_average_pooling_grad_members, dmlops_average_pooling_grad_rules, dmlops_average_pooling_grad_code,
-     dmlops_average_pooling_grad_phrases, NULL,
+     NULL,
      130, 0x3000, sizeof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC), 8, {0, 2, 2, 6, 8}},
     {dmlops_max_pooling_grad_members, dmlops_max_pooling_grad_rules, dmlops_max_pooling_grad_code,
-     dmlops_max_pooling_grad_phrases, NULL,
+     NULL,
      131, 0x3000, sizeof(DML_MAX_POOLING_GRAD_OPERATOR_DESC), 9, {0, 3, 3, 10, 12}},
     {dmlops_random_generator_members, dmlops_random_generator_rules, dmlops_random_generator_code,
-     dmlops_random_generator_phrases, NULL,
+     NULL,
      132, 0x3000, sizeof(DML_RANDOM_GENERATOR_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_nonzero_coordinates_members, dmlops_nonzero_coordinates_rules, dmlops_nonzero_coordinates_code,
-     dmlops_nonzero_coordinates_phrases, NULL,
+     NULL,
      133, 0x3000, sizeof(DML_NONZERO_COORDINATES_OPERATOR_DESC), 3, {0, 0, 0, 5, 5}},
     {dmlops_resample_grad_members, dmlops_resample_grad_rules, dmlops_resample_grad_code,
-     dmlops_resample_grad_phrases, NULL,
+     NULL,
      134, 0x3000, sizeof(DML_RESAMPLE_GRAD_OPERATOR_DESC), 7, {0, 2, 2, 4, 6}},
     {dmlops_slice_grad_members, dmlops_slice_grad_rules, dmlops_slice_grad_code,
-     dmlops_slice_grad_phrases, NULL,
+     NULL,
      135, 0x3000, sizeof(DML_SLICE_GRAD_OPERATOR_DESC), 6, {0, 2, 2, 7, 7}},
     {dmlops_adam_optimizer_members, dmlops_adam_optimizer_rules, dmlops_adam_optimizer_code,
-     dmlops_adam_optimizer_phrases, NULL,
+     NULL,
      136, 0x3000, sizeof(DML_ADAM_OPTIMIZER_OPERATOR_DESC), 12, {0, 0, 0, 13, 13}},
     {dmlops_argmin_members, dmlops_argmin_rules, dmlops_argmin_code,
-     dmlops_argmin_phrases, NULL,
+     NULL,
      137, 0x3000, sizeof(DML_ARGMIN_OPERATOR_DESC), 5, {0, 1, 1, 3, 4}},
     {dmlops_argmax_members, dmlops_argmax_rules, dmlops_argmax_code,
-     dmlops_argmax_phrases, NULL,
+     NULL,
      138, 0x3000, sizeof(DML_ARGMAX_OPERATOR_DESC), 5, {0, 1, 1, 3, 4}},
     {dmlops_roi_align_members, dmlops_roi_align_rules, dmlops_roi_align_code,
-     dmlops_roi_align_phrases, NULL,
+     NULL,
      139, 0x3000, sizeof(DML_ROI_ALIGN_OPERATOR_DESC), 11, {0, 2, 2, 7, 8}},
     {dmlops_gather_nd1_members, dmlops_gather_nd1_rules, dmlops_gather_nd1_code,
-     dmlops_gather_nd1_phrases, NULL,
+     NULL,
      140, 0x3000, sizeof(DML_GATHER_ND1_OPERATOR_DESC), 6, {0, 8, 8, 15, 15}},
     {dmlops_element_wise_atan_yx_members, dmlops_element_wise_atan_yx_rules, dmlops_element_wise_atan_yx_code,
-     NULL, NULL,
+     NULL,
      141, 0x3100, sizeof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_clip_grad_members, dmlops_element_wise_clip_grad_rules, dmlops_element_wise_clip_grad_code,
-     NULL, NULL,
+     NULL,
      142, 0x3100, sizeof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC), 5, {0, 2, 2, 6, 6}},
     {dmlops_element_wise_difference_square_members, dmlops_element_wise_difference_square_rules, dmlops_element_wise_difference_square_code,
-     NULL, NULL,
+     NULL,
      143, 0x3100, sizeof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
     {dmlops_local_response_normalization_grad_members, dmlops_local_response_normalization_grad_rules, dmlops_local_response_normalization_grad_code,
-     dmlops_local_response_normalization_grad_phrases, NULL,
+     NULL,
      144, 0x3100, sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC), 8, {0, 1, 1, 5, 5}},
     {dmlops_cumulative_product_members, dmlops_cumulative_product_rules, dmlops_cumulative_product_code,
-     dmlops_cumulative_product_phrases, NULL,
+     NULL,
      145, 0x3100, sizeof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC), 5, {0, 2, 2, 4, 4}},
     {dmlops_batch_normalization_grad_members, dmlops_batch_normalization_grad_rules, dmlops_batch_normalization_grad_code,
-     dmlops_batch_normalization_grad_phrases, NULL,
+     NULL,
      146, 0x3100, sizeof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC), 9, {0, 7, 7, 21, 21}},
     {dmlops_element_wise_quantized_linear_add_members, dmlops_element_wise_quantized_linear_add_rules, dmlops_element_wise_quantized_linear_add_code,
-     dmlops_element_wise_quantized_linear_add_phrases, NULL,
+     NULL,
      147, 0x4000, sizeof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC), 9, {0, 8, 8, 19, 19}},
     {dmlops_dynamic_quantize_linear_members, dmlops_dynamic_quantize_linear_rules, dmlops_dynamic_quantize_linear_code,
-     dmlops_dynamic_quantize_linear_phrases, NULL,
+     NULL,
      148, 0x4000, sizeof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC), 4, {0, 3, 3, 7, 7}},
     {dmlops_roi_align1_members, dmlops_roi_align1_rules, dmlops_roi_align1_code,
-     dmlops_roi_align1_phrases, NULL,
+     NULL,
      149, 0x4000, sizeof(DML_ROI_ALIGN1_OPERATOR_DESC), 14, {0, 2, 2, 7, 8}},
     {dmlops_roi_align_grad_members, dmlops_roi_align_grad_rules, dmlops_roi_align_grad_code,
-     dmlops_roi_align_grad_phrases, NULL,
+     NULL,
      150, 0x4100, sizeof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC), 15, {0, 5, 5, 16, 17}},
     {dmlops_batch_normalization_training_members, dmlops_batch_normalization_training_rules, dmlops_batch_normalization_training_code,
-     dmlops_batch_normalization_training_phrases, NULL,
+     NULL,
      151, 0x4100, sizeof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC), 9, {0, 6, 6, 18, 19}},
     {dmlops_batch_normalization_training_grad_members, dmlops_batch_normalization_training_grad_rules, dmlops_batch_normalization_training_grad_code,
-     dmlops_batch_normalization_training_grad_phrases, NULL,
+     NULL,
      152, 0x4100, sizeof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC), 9, {0, 7, 7, 21, 21}},
     {dmlops_element_wise_clip1_members, dmlops_element_wise_clip1_rules, dmlops_element_wise_clip1_code,
-     dmlops_element_wise_clip1_phrases, NULL,
+     NULL,
      153, 0x5000, sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC), 6, {0, 1, 1, 4, 4}},
     {dmlops_element_wise_clip_grad1_members, dmlops_element_wise_clip_grad1_rules, dmlops_element_wise_clip_grad1_code,
-     dmlops_element_wise_clip_grad1_phrases, NULL,
+     NULL,
      154, 0x5000, sizeof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC), 6, {0, 2, 2, 7, 7}},
     {dmlops_padding1_members, dmlops_padding1_rules, dmlops_padding1_code,
-     dmlops_padding1_phrases, NULL,
+     NULL,
      155, 0x5000, sizeof(DML_PADDING1_OPERATOR_DESC), 8, {0, 3, 3, 6, 6}},
     {dmlops_element_wise_negate_members, dmlops_element_wise_negate_rules, dmlops_element_wise_negate_code,
-     NULL, NULL,
+     NULL,
      156, 0x5000, sizeof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_gelu_members, dmlops_activation_gelu_rules, dmlops_activation_gelu_code,
-     NULL, NULL,
+     NULL,
      157, 0x5100, sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC), 2, {0, 1, 1, 3, 3}},
     {dmlops_activation_softmax1_members, dmlops_activation_softmax1_rules, dmlops_activation_softmax1_code,
-     dmlops_activation_softmax1_phrases, NULL,
+     NULL,
      158, 0x5100, sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
     {dmlops_activation_log_softmax1_members, dmlops_activation_log_softmax1_rules, dmlops_activation_log_softmax1_code,
-     dmlops_activation_log_softmax1_phrases, NULL,
+     NULL,
      159, 0x5100, sizeof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
     {dmlops_activation_hardmax1_members, dmlops_activation_hardmax1_rules, dmlops_activation_hardmax1_code,
-     dmlops_activation_hardmax1_phrases, NULL,
+     NULL,
      160, 0x5100, sizeof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
     {dmlops_resample2_members, dmlops_resample2_rules, dmlops_resample2_code,
-     dmlops_resample2_phrases, NULL,
+     NULL,
      161, 0x5100, sizeof(DML_RESAMPLE2_OPERATOR_DESC), 8, {0, 2, 2, 4, 7}},
     {dmlops_resample_grad1_members, dmlops_resample_grad1_rules, dmlops_resample_grad1_code,
-     dmlops_resample_grad1_phrases, NULL,
+     NULL,
      162, 0x5100, sizeof(DML_RESAMPLE_GRAD1_OPERATOR_DESC), 8, {0, 2, 2, 4, 6}},
     {dmlops_diagonal_matrix1_members, dmlops_diagonal_matrix1_rules, dmlops_diagonal_matrix1_code,
-     dmlops_diagonal_matrix1_phrases, NULL,
+     NULL,
      163, 0x5100, sizeof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC), 6, {0, 1, 1, 4, 4}},
     {dmlops_multihead_attention_members, dmlops_multihead_attention_rules, dmlops_multihead_attention_code,
-     dmlops_multihead_attention_phrases, NULL,
+     NULL,
      164, 0x6100, sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 18, {0, 13, 13, 45, 45}},
     {dmlops_lp_pooling1_members, dmlops_lp_pooling1_rules, dmlops_lp_pooling1_code,
-     dmlops_lp_pooling1_phrases, NULL,
+     NULL,
      165, 0x6200, sizeof(DML_LP_POOLING1_OPERATOR_DESC), 9, {0, 3, 3, 8, 13}},
     {dmlops_average_pooling1_members, dmlops_average_pooling1_rules, dmlops_average_pooling1_code,
-     dmlops_average_pooling1_phrases, NULL,
+     NULL,
      166, 0x6200, sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 9, {0, 2, 2, 7, 11}},
     {dmlops_activation_swish_members, dmlops_activation_swish_rules, dmlops_activation_swish_code,
-     NULL, NULL,
+     NULL,
      167, 0x6200, sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 3, {0, 1, 1, 3, 3}},
     {dmlops_activation_hard_swish_members, dmlops_activation_hard_swish_rules, dmlops_activation_hard_swish_code,
-     NULL, NULL,
+     NULL,
      168, 0x6200, sizeof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC), 4, {0, 1, 1, 3, 3}},
     {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_rules, dmlops_quantized_linear_average_pooling_code,
-     dmlops_quantized_linear_average_pooling_phrases, NULL,
+     NULL,
      169, 0x6200, sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 13, {0, 2, 2, 16, 20}},
     {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_rules, dmlops_matrix_multiply_integer_to_float_code,
-     dmlops_matrix_multiply_integer_to_float_phrases, NULL,
+     NULL,
      170, 0x6200, sizeof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC), 8, {0, 5, 5, 22, 23}},
     {dmlops_mean_variance_normalization2_members, dmlops_mean_variance_normalization2_rules, dmlops_mean_variance_normalization2_code,
-     dmlops_mean_variance_normalization2_phrases, NULL,
+     NULL,
      171, 0x6300, sizeof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC), 10, {0, 3, 3, 10, 11}},
     {dmlops_multihead_attention1_members, dmlops_multihead_attention1_rules, dmlops_multihead_attention1_code,
-     dmlops_multihead_attention1_phrases, NULL,
+     NULL,
      172, 0x6300, sizeof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC), 20, {0, 16, 16, 48, 50}},
     {dmlops_quantize_members, dmlops_quantize_rules, dmlops_quantize_code,
-     dmlops_quantize_phrases, NULL,
+     NULL,
      173, 0x6300, sizeof(DML_QUANTIZE_OPERATOR_DESC), 5, {0, 5, 5, 10, 10}},
     {dmlops_dequantize_members, dmlops_dequantize_rules, dmlops_dequantize_code,
-     dmlops_dequantize_phrases, NULL,
+     NULL,
      174, 0x6300, sizeof(DML_DEQUANTIZE_OPERATOR_DESC), 5, {0, 5, 5, 10, 10}},
     {dmlops_resample3_members, dmlops_resample3_rules, dmlops_resample3_code,
-     dmlops_resample3_phrases, NULL,
+     NULL,
      175, 0x6400, sizeof(DML_RESAMPLE3_OPERATOR_DESC), 9, {0, 2, 2, 4, 7}},
     {dmlops_fold_members, dmlops_fold_rules, dmlops_fold_code,
-     dmlops_fold_phrases, NULL,
+     NULL,
      176, 0x6400, sizeof(DML_FOLD_OPERATOR_DESC), 8, {0, 1, 3, 9, 9}},
     {dmlops_unfold_members, dmlops_unfold_rules, dmlops_unfold_code,
-     dmlops_unfold_phrases, NULL,
+     NULL,
      177, 0x6400, sizeof(DML_UNFOLD_OPERATOR_DESC), 8, {0, 1, 3, 7, 7}},
 };
 
 static inline const dmlops_operator* dmlops_find(int64_t type) {
     const int64_t position = dmlops_position(type);
     return position < 0 ? NULL : &dmlops_operators[position];
+}
+
+/* The first input or output, which there must be. */
+static inline const dmlops_member* dmlops_first_tensor(const dmlops_operator* op, int is_input) {
+    const dmlops_member* member = op->members;
+    while (member->kind != DMLOPS_TENSOR || member->is_input != is_input) {
+        ++member;
+    }
+    return member;
 }
 
 DMLOPS_API const char* dmlops_member_name(int64_t type, size_t index) {
@@ -20575,39 +19670,33 @@ DMLOPS_API const char* dmlops_member_name(int64_t type, size_t index) {
 static inline void dmlops_judge_stage(dmlops_run* run, dmlops_stage stage) {
     const dmlops_operator* op = run->op;
     for (size_t i = op->firsts[stage]; i < op->firsts[stage + 1]; ++i) {
-        op->rules[i].judge(run, op, &op->rules[i], run->description);
+        dmlops_judge_rule(run, op, &op->rules[i], run->description);
     }
 }
 
 /* The rules of some stages that a fused activation breaks itself. Its tensors are the result that it is applied to. */
 DMLOPS_CALLED void dmlops_judge_activation(
-    dmlops_run* run, const dmlops_activation* taken, const DML_OPERATOR_DESC* activation, const DML_TENSOR_DESC* result,
-    dmlops_stage first, dmlops_stage end) {
+    dmlops_run* run, const DML_OPERATOR_DESC* activation, const DML_TENSOR_DESC* result, dmlops_stage first,
+    dmlops_stage end) {
     const dmlops_operator* op = dmlops_find(dmlops_enum(&activation->Type));
-    dmlops_activation_desc copy;
-    while (taken->type != op->type) {
-        ++taken;
-    }
-    memcpy(&copy, activation->Desc, taken->size);
+    dmlops_any_desc copy;
+    memcpy(copy.bytes, activation->Desc, op->size);
     for (size_t i = 0; i < op->member_count; ++i) {
         if (op->members[i].kind == DMLOPS_TENSOR) {
-            memcpy((char*)&copy + op->members[i].offset, &result, sizeof result);
+            memcpy(copy.bytes + op->members[i].offset, &result, sizeof result);
         }
     }
     run->program.code = NULL; /* what it knows is of another description, perhaps at the same address */
     for (size_t i = op->firsts[first]; i < op->firsts[end]; ++i) {
         if (op->rules[i].fused) {
-            op->rules[i].judge(run, op, &op->rules[i], &copy);
+            dmlops_judge_rule(run, op, &op->rules[i], copy.bytes);
         }
     }
 }
 
 /* The same for all fused activations of an operator that breaks no other rule; the result is its first output. */
 DMLOPS_CALLED void dmlops_judge_fused(dmlops_run* run, dmlops_stage first, dmlops_stage end) {
-    const dmlops_member* output = run->op->members;
-    while (output->kind != DMLOPS_TENSOR || output->is_input) {
-        ++output;
-    }
+    const dmlops_member* output = dmlops_first_tensor(run->op, 0);
     for (size_t i = 0; i < run->op->member_count; ++i) {
         const dmlops_member* member = &run->op->members[i];
         if (member->kind == DMLOPS_ACTIVATION) {
@@ -20617,8 +19706,7 @@ DMLOPS_CALLED void dmlops_judge_fused(dmlops_run* run, dmlops_stage first, dmlop
                 const dmlops_place place = {NULL, member->name, member->count == DMLOPS_ALONE ? -1 : j};
                 run->outer = &place;
                 dmlops_judge_activation(
-                    run, dmlops_activation_lists[member->detail], &activations[j],
-                    (const DML_TENSOR_DESC*)dmlops_address(run->description, output), first, end);
+                    run, &activations[j], (const DML_TENSOR_DESC*)dmlops_address(run->description, output), first, end);
                 run->outer = NULL;
             }
         }
@@ -21785,6 +20873,9 @@ DMLOPS_API DML_FEATURE_LEVEL dmlops_min_feature_level(const DML_OPERATOR_DESC* d
 static inline uint64_t dmlops_size_of(const DML_BUFFER_TENSOR_DESC* tensor) {
     dmlops_program program;
     int64_t bytes;
+    if (tensor->DimensionCount > 24) {
+        return 0;
+    }
     for (UINT i = 0; i < tensor->DimensionCount; ++i) {
         if (tensor->Sizes == NULL || tensor->Sizes[i] == 0) {
             return 0;
@@ -22202,191 +21293,189 @@ static const dmlops_output dmlops_outputs[] = {
 };
 
 #define DMLOPS_MAX_OUTPUTS 3
-#define DMLOPS_DESC_SIZE 144 /* of the longest description, in bytes */
 
-/* The size of each operator's struct, and where its outputs start, in the order of dmlops_operators. */
+/* Where each operator's outputs start, in the order of dmlops_operators. */
 static const struct {
-    uint16_t size;
     uint16_t first;
     uint8_t output_count;
 } dmlops_inferences[] = {
-    {sizeof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC), 0, 1},
-    {sizeof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC), 1, 1},
-    {sizeof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC), 2, 1},
-    {sizeof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC), 3, 1},
-    {sizeof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC), 4, 1},
-    {sizeof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC), 5, 1},
-    {sizeof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC), 6, 1},
-    {sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC), 7, 1},
-    {sizeof(DML_ELEMENT_WISE_COS_OPERATOR_DESC), 8, 1},
-    {sizeof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC), 9, 1},
-    {sizeof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC), 10, 1},
-    {sizeof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC), 11, 1},
-    {sizeof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC), 12, 1},
-    {sizeof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC), 13, 1},
-    {sizeof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC), 14, 1},
-    {sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC), 15, 1},
-    {sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC), 16, 1},
-    {sizeof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC), 17, 1},
-    {sizeof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC), 18, 1},
-    {sizeof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC), 19, 1},
-    {sizeof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC), 20, 1},
-    {sizeof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC), 21, 1},
-    {sizeof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC), 22, 1},
-    {sizeof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC), 23, 1},
-    {sizeof(DML_ELEMENT_WISE_POW_OPERATOR_DESC), 24, 1},
-    {sizeof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC), 25, 1},
-    {sizeof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC), 26, 1},
-    {sizeof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC), 27, 1},
-    {sizeof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC), 28, 1},
-    {sizeof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC), 29, 1},
-    {sizeof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC), 30, 1},
-    {sizeof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC), 31, 1},
-    {sizeof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC), 32, 1},
-    {sizeof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC), 33, 1},
-    {sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC), 34, 1},
-    {sizeof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC), 35, 1},
-    {sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC), 36, 1},
-    {sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC), 37, 1},
-    {sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC), 38, 1},
-    {sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC), 39, 1},
-    {sizeof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC), 40, 1},
-    {sizeof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC), 41, 1},
-    {sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC), 42, 1},
-    {sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC), 43, 1},
-    {sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC), 44, 1},
-    {sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC), 45, 1},
-    {sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC), 46, 1},
-    {sizeof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC), 47, 1},
-    {sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC), 48, 1},
-    {sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC), 49, 1},
-    {sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC), 50, 1},
-    {sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC), 51, 1},
-    {sizeof(DML_CONVOLUTION_OPERATOR_DESC), 52, 1},
-    {sizeof(DML_GEMM_OPERATOR_DESC), 53, 1},
-    {sizeof(DML_REDUCE_OPERATOR_DESC), 54, 1},
-    {sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 55, 1},
-    {sizeof(DML_LP_POOLING_OPERATOR_DESC), 56, 1},
-    {sizeof(DML_MAX_POOLING_OPERATOR_DESC), 57, 1},
-    {sizeof(DML_ROI_POOLING_OPERATOR_DESC), 58, 1},
-    {sizeof(DML_SLICE_OPERATOR_DESC), 59, 1},
-    {sizeof(DML_CAST_OPERATOR_DESC), 60, 1},
-    {sizeof(DML_SPLIT_OPERATOR_DESC), 61, 1},
-    {sizeof(DML_JOIN_OPERATOR_DESC), 62, 1},
-    {sizeof(DML_PADDING_OPERATOR_DESC), 63, 1},
-    {sizeof(DML_VALUE_SCALE_2D_OPERATOR_DESC), 64, 1},
-    {sizeof(DML_UPSAMPLE_2D_OPERATOR_DESC), 65, 1},
-    {sizeof(DML_GATHER_OPERATOR_DESC), 66, 1},
-    {sizeof(DML_SPACE_TO_DEPTH_OPERATOR_DESC), 67, 1},
-    {sizeof(DML_DEPTH_TO_SPACE_OPERATOR_DESC), 68, 1},
-    {sizeof(DML_TILE_OPERATOR_DESC), 69, 1},
-    {sizeof(DML_TOP_K_OPERATOR_DESC), 70, 2},
-    {sizeof(DML_BATCH_NORMALIZATION_OPERATOR_DESC), 72, 1},
-    {sizeof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC), 73, 1},
-    {sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC), 74, 1},
-    {sizeof(DML_LP_NORMALIZATION_OPERATOR_DESC), 75, 1},
-    {sizeof(DML_RNN_OPERATOR_DESC), 76, 2},
-    {sizeof(DML_LSTM_OPERATOR_DESC), 78, 3},
-    {sizeof(DML_GRU_OPERATOR_DESC), 81, 2},
-    {sizeof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC), 83, 1},
-    {sizeof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC), 84, 1},
-    {sizeof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC), 85, 1},
-    {sizeof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC), 86, 1},
-    {sizeof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC), 87, 1},
-    {sizeof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC), 88, 1},
-    {sizeof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC), 89, 1},
-    {sizeof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC), 90, 1},
-    {sizeof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC), 91, 1},
-    {sizeof(DML_ELEMENT_WISE_IF_OPERATOR_DESC), 92, 1},
-    {sizeof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC), 93, 1},
-    {sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 94, 1},
-    {sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 95, 2},
-    {sizeof(DML_MAX_UNPOOLING_OPERATOR_DESC), 97, 1},
-    {sizeof(DML_DIAGONAL_MATRIX_OPERATOR_DESC), 98, 1},
-    {sizeof(DML_SCATTER_ELEMENTS_OPERATOR_DESC), 99, 1},
-    {sizeof(DML_ONE_HOT_OPERATOR_DESC), 100, 1},
-    {sizeof(DML_RESAMPLE_OPERATOR_DESC), 101, 1},
-    {sizeof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC), 102, 1},
-    {sizeof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC), 103, 1},
-    {sizeof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC), 104, 1},
-    {sizeof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC), 105, 1},
-    {sizeof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC), 106, 1},
-    {sizeof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC), 107, 1},
-    {sizeof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC), 108, 1},
-    {sizeof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC), 109, 1},
-    {sizeof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC), 110, 1},
-    {sizeof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC), 111, 1},
-    {sizeof(DML_GATHER_ELEMENTS_OPERATOR_DESC), 112, 1},
-    {sizeof(DML_GATHER_ND_OPERATOR_DESC), 113, 1},
-    {sizeof(DML_SCATTER_ND_OPERATOR_DESC), 114, 1},
-    {sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 115, 2},
-    {sizeof(DML_SLICE1_OPERATOR_DESC), 117, 1},
-    {sizeof(DML_TOP_K1_OPERATOR_DESC), 118, 2},
-    {sizeof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC), 120, 1},
-    {sizeof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC), 121, 1},
-    {sizeof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC), 122, 1},
-    {sizeof(DML_RESAMPLE1_OPERATOR_DESC), 123, 1},
-    {sizeof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC), 124, 1},
-    {sizeof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC), 125, 1},
-    {sizeof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC), 126, 1},
-    {sizeof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC), 127, 1},
-    {sizeof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC), 128, 1},
-    {sizeof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC), 129, 1},
-    {sizeof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC), 130, 1},
-    {sizeof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC), 131, 1},
-    {sizeof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC), 132, 1},
-    {sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC), 133, 1},
-    {sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC), 134, 1},
-    {sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC), 135, 1},
-    {sizeof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC), 136, 1},
-    {sizeof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC), 137, 1},
-    {sizeof(DML_MAX_POOLING_GRAD_OPERATOR_DESC), 138, 1},
-    {sizeof(DML_RANDOM_GENERATOR_OPERATOR_DESC), 139, 2},
-    {sizeof(DML_NONZERO_COORDINATES_OPERATOR_DESC), 141, 2},
-    {sizeof(DML_RESAMPLE_GRAD_OPERATOR_DESC), 143, 1},
-    {sizeof(DML_SLICE_GRAD_OPERATOR_DESC), 144, 1},
-    {sizeof(DML_ADAM_OPTIMIZER_OPERATOR_DESC), 145, 3},
-    {sizeof(DML_ARGMIN_OPERATOR_DESC), 148, 1},
-    {sizeof(DML_ARGMAX_OPERATOR_DESC), 149, 1},
-    {sizeof(DML_ROI_ALIGN_OPERATOR_DESC), 150, 1},
-    {sizeof(DML_GATHER_ND1_OPERATOR_DESC), 151, 1},
-    {sizeof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC), 152, 1},
-    {sizeof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC), 153, 1},
-    {sizeof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC), 154, 1},
-    {sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC), 155, 1},
-    {sizeof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC), 156, 1},
-    {sizeof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC), 157, 3},
-    {sizeof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC), 160, 1},
-    {sizeof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC), 161, 3},
-    {sizeof(DML_ROI_ALIGN1_OPERATOR_DESC), 164, 1},
-    {sizeof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC), 165, 2},
-    {sizeof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC), 167, 3},
-    {sizeof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC), 170, 3},
-    {sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC), 173, 1},
-    {sizeof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC), 174, 1},
-    {sizeof(DML_PADDING1_OPERATOR_DESC), 175, 1},
-    {sizeof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC), 176, 1},
-    {sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC), 177, 1},
-    {sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC), 178, 1},
-    {sizeof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC), 179, 1},
-    {sizeof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC), 180, 1},
-    {sizeof(DML_RESAMPLE2_OPERATOR_DESC), 181, 1},
-    {sizeof(DML_RESAMPLE_GRAD1_OPERATOR_DESC), 182, 1},
-    {sizeof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC), 183, 1},
-    {sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 184, 3},
-    {sizeof(DML_LP_POOLING1_OPERATOR_DESC), 187, 1},
-    {sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 188, 1},
-    {sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 189, 1},
-    {sizeof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC), 190, 1},
-    {sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 191, 1},
-    {sizeof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC), 192, 1},
-    {sizeof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC), 193, 1},
-    {sizeof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC), 194, 3},
-    {sizeof(DML_QUANTIZE_OPERATOR_DESC), 197, 1},
-    {sizeof(DML_DEQUANTIZE_OPERATOR_DESC), 198, 1},
-    {sizeof(DML_RESAMPLE3_OPERATOR_DESC), 199, 1},
-    {sizeof(DML_FOLD_OPERATOR_DESC), 200, 1},
-    {sizeof(DML_UNFOLD_OPERATOR_DESC), 201, 1},
+    {0, 1},
+    {1, 1},
+    {2, 1},
+    {3, 1},
+    {4, 1},
+    {5, 1},
+    {6, 1},
+    {7, 1},
+    {8, 1},
+    {9, 1},
+    {10, 1},
+    {11, 1},
+    {12, 1},
+    {13, 1},
+    {14, 1},
+    {15, 1},
+    {16, 1},
+    {17, 1},
+    {18, 1},
+    {19, 1},
+    {20, 1},
+    {21, 1},
+    {22, 1},
+    {23, 1},
+    {24, 1},
+    {25, 1},
+    {26, 1},
+    {27, 1},
+    {28, 1},
+    {29, 1},
+    {30, 1},
+    {31, 1},
+    {32, 1},
+    {33, 1},
+    {34, 1},
+    {35, 1},
+    {36, 1},
+    {37, 1},
+    {38, 1},
+    {39, 1},
+    {40, 1},
+    {41, 1},
+    {42, 1},
+    {43, 1},
+    {44, 1},
+    {45, 1},
+    {46, 1},
+    {47, 1},
+    {48, 1},
+    {49, 1},
+    {50, 1},
+    {51, 1},
+    {52, 1},
+    {53, 1},
+    {54, 1},
+    {55, 1},
+    {56, 1},
+    {57, 1},
+    {58, 1},
+    {59, 1},
+    {60, 1},
+    {61, 1},
+    {62, 1},
+    {63, 1},
+    {64, 1},
+    {65, 1},
+    {66, 1},
+    {67, 1},
+    {68, 1},
+    {69, 1},
+    {70, 2},
+    {72, 1},
+    {73, 1},
+    {74, 1},
+    {75, 1},
+    {76, 2},
+    {78, 3},
+    {81, 2},
+    {83, 1},
+    {84, 1},
+    {85, 1},
+    {86, 1},
+    {87, 1},
+    {88, 1},
+    {89, 1},
+    {90, 1},
+    {91, 1},
+    {92, 1},
+    {93, 1},
+    {94, 1},
+    {95, 2},
+    {97, 1},
+    {98, 1},
+    {99, 1},
+    {100, 1},
+    {101, 1},
+    {102, 1},
+    {103, 1},
+    {104, 1},
+    {105, 1},
+    {106, 1},
+    {107, 1},
+    {108, 1},
+    {109, 1},
+    {110, 1},
+    {111, 1},
+    {112, 1},
+    {113, 1},
+    {114, 1},
+    {115, 2},
+    {117, 1},
+    {118, 2},
+    {120, 1},
+    {121, 1},
+    {122, 1},
+    {123, 1},
+    {124, 1},
+    {125, 1},
+    {126, 1},
+    {127, 1},
+    {128, 1},
+    {129, 1},
+    {130, 1},
+    {131, 1},
+    {132, 1},
+    {133, 1},
+    {134, 1},
+    {135, 1},
+    {136, 1},
+    {137, 1},
+    {138, 1},
+    {139, 2},
+    {141, 2},
+    {143, 1},
+    {144, 1},
+    {145, 3},
+    {148, 1},
+    {149, 1},
+    {150, 1},
+    {151, 1},
+    {152, 1},
+    {153, 1},
+    {154, 1},
+    {155, 1},
+    {156, 1},
+    {157, 3},
+    {160, 1},
+    {161, 3},
+    {164, 1},
+    {165, 2},
+    {167, 3},
+    {170, 3},
+    {173, 1},
+    {174, 1},
+    {175, 1},
+    {176, 1},
+    {177, 1},
+    {178, 1},
+    {179, 1},
+    {180, 1},
+    {181, 1},
+    {182, 1},
+    {183, 1},
+    {184, 3},
+    {187, 1},
+    {188, 1},
+    {189, 1},
+    {190, 1},
+    {191, 1},
+    {192, 1},
+    {193, 1},
+    {194, 3},
+    {197, 1},
+    {198, 1},
+    {199, 1},
+    {200, 1},
+    {201, 1},
 };
 
 static inline const dmlops_output* dmlops_output_of(int64_t position, size_t number) {
@@ -22469,7 +21558,7 @@ static inline int dmlops_can_infer(const DML_OPERATOR_DESC* desc, const dmlops_o
     why->op = op;
     for (size_t i = 0; i < op->firsts[DMLOPS_STAGE_COUNTS + 1]; ++i) {
         if (op->rules[i].limits) {
-            op->rules[i].judge(why, op, &op->rules[i], desc->Desc);
+            dmlops_judge_rule(why, op, &op->rules[i], desc->Desc);
         }
     }
     return why->count == 0;
@@ -22526,22 +21615,6 @@ static inline int dmlops_are_sizes(const dmlops_list* list) {
     return are;
 }
 
-/* Reports sizes that no tensor can have. */
-DMLOPS_CALLED void dmlops_report_sizes(dmlops_run* why, const dmlops_place* place, const dmlops_list* list) {
-    char sizes[DMLOPS_MESSAGE_SIZE];
-    dmlops_text text;
-    text.first = sizes;
-    text.size = sizeof sizes;
-    text.length = 0;
-    dmlops_put(&text, "[");
-    for (int64_t i = 0; i < list->count; ++i) {
-        dmlops_put(&text, i > 0 ? ", " : "");
-        dmlops_put_integer(&text, list->values[i]);
-    }
-    dmlops_put(&text, "]");
-    dmlops_report(why, "", place, "Sizes", "%m would be %s", (const char*)sizes);
-}
-
 /* An output as far as it can be inferred, whether or not the description breaks rules; else sets `why`. */
 static inline dmlops_inference dmlops_work_out(
     const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes, dmlops_run* why) {
@@ -22583,7 +21656,7 @@ static inline dmlops_inference dmlops_work_out(
         return DMLOPS_NEEDS_CHOICE;
     }
     if (!dmlops_are_sizes(&list)) {
-        dmlops_report_sizes(why, &place, &list);
+        dmlops_report(why, "", &place, "Sizes", "%m would be %a", &list);
         return DMLOPS_NO_SIZES;
     }
     for (int64_t i = 0; i < list.count; ++i) {
@@ -22605,10 +21678,7 @@ static inline dmlops_inference dmlops_work_out(
 DMLOPS_API dmlops_inference dmlops_infer_output_or_reason(
     const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes,
     dmlops_violation* reason) {
-    union {
-        void* alignment;
-        unsigned char bytes[DMLOPS_DESC_SIZE];
-    } copy;
+    dmlops_any_desc copy;
     DML_OPERATOR_DESC completed;
     DML_TENSOR_DESC places[DMLOPS_MAX_OUTPUTS];
     DML_BUFFER_TENSOR_DESC tensors[DMLOPS_MAX_OUTPUTS];
@@ -22631,7 +21701,7 @@ DMLOPS_API dmlops_inference dmlops_infer_output_or_reason(
         dmlops_validate(desc, newest, reason, reason != NULL);
         return DMLOPS_NEEDS_INPUT;
     }
-    memcpy(copy.bytes, desc->Desc, dmlops_inferences[position].size);
+    memcpy(copy.bytes, desc->Desc, dmlops_operators[position].size);
     for (size_t i = 0; i < dmlops_inferences[position].output_count; ++i) {
         const dmlops_member* member = &dmlops_operators[position].members[dmlops_output_of(position, i)->member];
         const int is_left_out = member->optional && dmlops_address(desc->Desc, member) == NULL;
@@ -22783,9 +21853,11 @@ static inline const dmlops_operator* dmlops_described(const DML_OPERATOR_DESC* d
     return desc != NULL && desc->Desc != NULL ? dmlops_find(dmlops_enum(&desc->Type)) : NULL;
 }
 
-/* Counts the slots of a description, and writes those from `first` on. */
+/* Counts the slots of a description, and writes those from `first` on; and the member of the last one, unless `of` is
+   null. */
 DMLOPS_CALLED size_t dmlops_slots_from(
-    const DML_OPERATOR_DESC* desc, int outputs, size_t first, dmlops_slot* out, size_t capacity) {
+    const DML_OPERATOR_DESC* desc, int outputs, size_t first, dmlops_slot* out, const dmlops_member** of,
+    size_t capacity) {
     const dmlops_operator* op = dmlops_described(desc);
     size_t count = 0;
     for (size_t i = 0; op != NULL && i < op->member_count; ++i) {
@@ -22797,6 +21869,9 @@ DMLOPS_CALLED size_t dmlops_slots_from(
                     break;
                 }
                 out[count + at - first] = dmlops_slot_of(desc->Desc, member, (int64_t)at);
+                if (of != NULL) {
+                    *of = member;
+                }
             }
             count += (size_t)entries;
         }
@@ -22805,30 +21880,43 @@ DMLOPS_CALLED size_t dmlops_slots_from(
 }
 
 DMLOPS_API size_t dmlops_slots(const DML_OPERATOR_DESC* desc, int outputs, dmlops_slot* out, size_t capacity) {
-    return dmlops_slots_from(desc, outputs, 0, out, capacity);
+    return dmlops_slots_from(desc, outputs, 0, out, NULL, capacity);
 }
 
-/* The rules on two tensors that a graph joins. The message names both, as %1 and %2; the violation is of a field of the
-   one that `end` says. A rule can be limited to edges from operators or from constants. */
-
-typedef enum dmlops_writer { DMLOPS_ANY_WRITER, DMLOPS_OPERATOR_WRITER, DMLOPS_CONSTANT_WRITER } dmlops_writer;
-
-typedef struct dmlops_pair_rule {
+/* Rules on two tensors that a graph joins, and rules on a range of a buffer: their programs read a struct of values. The
+   violation is of a field of what is at the place with that number, and messages name the run's ends, as %1 and %2. A rule
+   applies to some groups of values, as bits: edges from operators or from constants; roles of ranges. */
+typedef struct dmlops_check {
     const char* id;
     const char* field;
     const char* format;
     uint16_t start;
-    uint8_t end;
-    uint8_t writer;
+    uint8_t place;
+    uint8_t groups;
     uint8_t advice;
-} dmlops_pair_rule;
+} dmlops_check;
 
-typedef struct dmlops_edge_pair {
+static inline void dmlops_judge_values(
+    dmlops_run* run, const dmlops_check* check, const uint8_t* code, const void* values, unsigned group, int advice,
+    const dmlops_place* const* places) {
+    for (; check->id != NULL; ++check) {
+        dmlops_program program;
+        if (check->advice != advice || (check->groups & group) == 0) {
+            continue;
+        }
+        dmlops_start(&program, code, check->start, values, run->level);
+        if (dmlops_fails(&program)) {
+            dmlops_report(run, check->id, places[check->place], check->field, check->format, &program);
+        }
+    }
+}
+
+typedef struct dmlops_edge_values {
     const DML_TENSOR_DESC* From;
     const DML_TENSOR_DESC* To;
-} dmlops_edge_pair;
+} dmlops_edge_values;
 
-#define DMLOPS_AT(member) DMLOPS_WORD(dmlops_edge_pair, member)
+#define DMLOPS_AT(member) DMLOPS_WORD(dmlops_edge_values, member)
 static const uint8_t dmlops_edge_code[] = {
     /* DML-GRAPH-edge-size: To.TotalTensorSizeInBytes == From.TotalTensorSizeInBytes */
     DMLOPS_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(To), DMLOPS_UINT64,
@@ -22872,19 +21960,20 @@ static const uint8_t dmlops_edge_code[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_pair_rule dmlops_edge_rules[] = {
-    {"DML-GRAPH-edge-size", "TotalTensorSizeInBytes", "%2.TotalTensorSizeInBytes is %v; it must equal that of %1, %v", 0, 1, DMLOPS_OPERATOR_WRITER, 0},
-    {"DML-GRAPH-owned-from-input", "Flags", "%2 has the flag OWNED_BY_DML, but %1 feeds it; only an input of the graph can be owned by DirectML", 19, 1, DMLOPS_ANY_WRITER, 0},
-    {"DML-GRAPH-constant-size", "TotalTensorSizeInBytes", "%2.TotalTensorSizeInBytes is %v; it should equal the DataSize of %1, %v", 25, 1, DMLOPS_CONSTANT_WRITER, 1},
-    {"DML-GRAPH-reads-written", "Strides", "the last element of %2 ends at bit %v; %1, which writes it, ends at bit %v", 114, 1, DMLOPS_OPERATOR_WRITER, 1},
+static const dmlops_check dmlops_edge_checks[] = {
+    {"DML-GRAPH-edge-size", "TotalTensorSizeInBytes", "%2.TotalTensorSizeInBytes is %v; it must equal that of %1, %v", 0, 1, 1, 0},
+    {"DML-GRAPH-owned-from-input", "Flags", "%2 has the flag OWNED_BY_DML, but %1 feeds it; only an input of the graph can be owned by DirectML", 19, 1, 3, 0},
+    {"DML-GRAPH-constant-size", "TotalTensorSizeInBytes", "%2.TotalTensorSizeInBytes is %v; it should equal the DataSize of %1, %v", 25, 1, 2, 1},
+    {"DML-GRAPH-reads-written", "Strides", "the last element of %2 ends at bit %v; %1, which writes it, ends at bit %v", 114, 1, 1, 1},
+    {NULL, NULL, NULL, 0, 0, 0, 0},
 };
 
-typedef struct dmlops_input_pair {
+typedef struct dmlops_input_values {
     const DML_TENSOR_DESC* One;
     const DML_TENSOR_DESC* Other;
-} dmlops_input_pair;
+} dmlops_input_values;
 
-#define DMLOPS_AT(member) DMLOPS_WORD(dmlops_input_pair, member)
+#define DMLOPS_AT(member) DMLOPS_WORD(dmlops_input_values, member)
 static const uint8_t dmlops_input_code[] = {
     /* DML-GRAPH-owned-alike: Other.Flags == One.Flags */
     DMLOPS_EQUAL, DMLOPS_INSIDE, DMLOPS_AT(Other), DMLOPS_UINT, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
@@ -22896,8 +21985,9 @@ static const uint8_t dmlops_input_code[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_pair_rule dmlops_input_rules[] = {
-    {"DML-GRAPH-owned-alike", "Flags", "%2.Flags is %v; it must equal that of %1, %v, which reads the same input of the graph", 0, 1, DMLOPS_ANY_WRITER, 0},
+static const dmlops_check dmlops_input_checks[] = {
+    {"DML-GRAPH-owned-alike", "Flags", "%2.Flags is %v; it must equal that of %1, %v, which reads the same input of the graph", 0, 1, 3, 0},
+    {NULL, NULL, NULL, 0, 0, 0, 0},
 };
 
 /* The state of checking a graph. `work` holds the arrays: of nodes, which have one entry more for the ends of their
@@ -22907,12 +21997,10 @@ typedef struct dmlops_graph_run {
     const DML_GRAPH_DESC* graph;
     const DML_OPERATOR_DESC* const* operators;
     DML_FEATURE_LEVEL level;
-    size_t* first_input;  /* of each node, among the inputs of all */
-    size_t* first_output;
+    size_t* first[2];     /* input of each node among those of all, and output */
     size_t* first_edge;   /* that leads to each node, in `edges` */
     UINT* edges;          /* intermediate ones, by the node to which they lead */
-    UINT* fed;            /* the edges to each input of a node */
-    UINT* read;           /* those from each output of a node */
+    UINT* joined[2];      /* the edges to each input of a node, and from each output */
     UINT* waiting;        /* the edges from each node to nodes that are not in `order` */
     UINT* order;          /* the nodes, each after all that read what it writes */
     UINT* following;      /* a node to which each node in a cycle has an edge */
@@ -22992,7 +22080,7 @@ DMLOPS_CALLED void dmlops_end_at(const dmlops_graph_run* state, size_t at, int o
         end->slot.optional = 1;
     } else {
         dmlops_slots_from(
-            dmlops_node_desc(state->graph, state->operators, at), output, slot, &end->slot, 1);
+            dmlops_node_desc(state->graph, state->operators, at), output, slot, &end->slot, NULL, 1);
         end->inner[0].outer = &end->node;
         end->inner[1].outer = &end->named;
         end->inner[0].name = end->inner[1].name = end->slot.member;
@@ -23013,17 +22101,26 @@ static inline char* dmlops_take(char* work, int64_t* used, int64_t count, size_t
     return start;
 }
 
+/* The slots of all nodes. */
+static inline int64_t dmlops_all_slots(const dmlops_graph_run* state, int outputs) {
+    int64_t count = 0;
+    for (size_t at = 0; state->graph->Nodes != NULL && at < state->graph->NodeCount; ++at) {
+        count = dmlops_add(count, (int64_t)dmlops_node_slots(state->graph, state->operators, at, outputs));
+    }
+    return count;
+}
+
 /* Lays out the arrays in `work`; the bytes that they take. Those of larger entries come first. */
-static inline int64_t dmlops_lay_out(dmlops_graph_run* state, char* work, int64_t inputs, int64_t outputs) {
+static inline int64_t dmlops_lay_out(dmlops_graph_run* state, char* work) {
     const DML_GRAPH_DESC* graph = state->graph;
     const int64_t nodes = graph->NodeCount;
     int64_t used = 0;
-    state->first_input = (size_t*)(void*)dmlops_take(work, &used, nodes + 1, sizeof(size_t));
-    state->first_output = (size_t*)(void*)dmlops_take(work, &used, nodes + 1, sizeof(size_t));
+    state->first[0] = (size_t*)(void*)dmlops_take(work, &used, nodes + 1, sizeof(size_t));
+    state->first[1] = (size_t*)(void*)dmlops_take(work, &used, nodes + 1, sizeof(size_t));
     state->first_edge = (size_t*)(void*)dmlops_take(work, &used, nodes + 1, sizeof(size_t));
     state->edges = (UINT*)(void*)dmlops_take(work, &used, graph->IntermediateEdgeCount, sizeof(UINT));
-    state->fed = (UINT*)(void*)dmlops_take(work, &used, inputs, sizeof(UINT));
-    state->read = (UINT*)(void*)dmlops_take(work, &used, outputs, sizeof(UINT));
+    state->joined[0] = (UINT*)(void*)dmlops_take(work, &used, dmlops_all_slots(state, 0), sizeof(UINT));
+    state->joined[1] = (UINT*)(void*)dmlops_take(work, &used, dmlops_all_slots(state, 1), sizeof(UINT));
     state->waiting = (UINT*)(void*)dmlops_take(work, &used, nodes, sizeof(UINT));
     state->order = (UINT*)(void*)dmlops_take(work, &used, nodes, sizeof(UINT));
     state->following = (UINT*)(void*)dmlops_take(work, &used, nodes, sizeof(UINT));
@@ -23034,16 +22131,6 @@ static inline int64_t dmlops_lay_out(dmlops_graph_run* state, char* work, int64_
     return used;
 }
 
-/* The slots of all nodes. */
-static inline int64_t dmlops_all_slots(
-    const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, int outputs) {
-    int64_t count = 0;
-    for (size_t at = 0; graph->Nodes != NULL && at < graph->NodeCount; ++at) {
-        count = dmlops_add(count, (int64_t)dmlops_node_slots(graph, operators, at, outputs));
-    }
-    return count;
-}
-
 DMLOPS_API size_t dmlops_graph_work(const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators) {
     dmlops_graph_run state;
     int64_t bytes;
@@ -23051,18 +22138,9 @@ DMLOPS_API size_t dmlops_graph_work(const DML_GRAPH_DESC* graph, const DML_OPERA
         return 0;
     }
     state.graph = graph;
-    bytes = dmlops_lay_out(
-        &state, NULL, dmlops_all_slots(graph, operators, 0), dmlops_all_slots(graph, operators, 1));
+    state.operators = operators;
+    bytes = dmlops_lay_out(&state, NULL);
     return (uint64_t)bytes >= SIZE_MAX ? SIZE_MAX : (size_t)bytes;
-}
-
-/* Starts a run whose first violation may be that of an operator, which has a run of its own. */
-static inline void dmlops_begin_graph(
-    dmlops_run* run, DML_FEATURE_LEVEL level, dmlops_violation* out, size_t capacity) {
-    dmlops_begin(run, dmlops_enum(&level), out, capacity);
-    run->last = "";
-    memset(run->broken, 0, sizeof run->broken);
-    memset(run->fresh, 0, sizeof run->fresh);
 }
 
 /* Nodes. */
@@ -23072,20 +22150,15 @@ static inline void dmlops_within_node(dmlops_run* run, size_t first, const dmlop
     for (size_t i = first; i < run->count && i < run->capacity; ++i) {
         dmlops_violation* one = &run->out[i];
         dmlops_violation own = *one;
-        dmlops_text text;
-        text.first = one->path;
-        text.size = sizeof one->path;
-        text.length = 0;
-        dmlops_put_place(&text, node->place);
-        dmlops_put(&text, ".");
-        dmlops_put(&text, own.path);
+        dmlops_text path = {one->path, sizeof one->path, 0, 1};
+        dmlops_text message = {one->message, sizeof one->message, 0, 1};
+        dmlops_put_place(&path, node->place);
+        dmlops_put(&path, ".");
+        dmlops_put(&path, own.path);
+        dmlops_put_place(&message, node->label);
+        dmlops_put(&message, ": ");
+        dmlops_put(&message, own.message);
         one->member = one->path;
-        text.first = one->message;
-        text.size = sizeof one->message;
-        text.length = 0;
-        dmlops_put_place(&text, node->label);
-        dmlops_put(&text, ": ");
-        dmlops_put(&text, own.message);
     }
 }
 
@@ -23132,20 +22205,23 @@ DMLOPS_CALLED void dmlops_judge_node(dmlops_graph_run* state, size_t at) {
 
 /* Edges. */
 
+/* The ends of an edge: the input of a node to which it leads, and the output from which; or an output of the graph, and an
+   input. */
 typedef struct dmlops_edge {
-    UINT from_node, from_slot, to_node, to_slot; /* a graph's input stands for the first two, an output for the others */
+    UINT node[2];
+    UINT slot[2];
 } dmlops_edge;
 
-/* The edges of a graph by their type, counted from 1; the members that hold their indices. */
+/* The edges of a graph by their type, counted from 1; the members that hold the indices of nodes and slots of each end. */
 typedef struct dmlops_edge_list {
     const char* name;
-    const char* members[4];
+    const char* members[2][2];
 } dmlops_edge_list;
 
 static const dmlops_edge_list dmlops_edge_lists[] = {
-    {"InputEdges", {"GraphInputIndex", NULL, "ToNodeIndex", "ToNodeInputIndex"}},
-    {"OutputEdges", {"FromNodeIndex", "FromNodeOutputIndex", "GraphOutputIndex", NULL}},
-    {"IntermediateEdges", {"FromNodeIndex", "FromNodeOutputIndex", "ToNodeIndex", "ToNodeInputIndex"}},
+    {"InputEdges", { {"ToNodeIndex", "ToNodeInputIndex"}, {"GraphInputIndex", NULL} }},
+    {"OutputEdges", { {"GraphOutputIndex", NULL}, {"FromNodeIndex", "FromNodeOutputIndex"} }},
+    {"IntermediateEdges", { {"ToNodeIndex", "ToNodeInputIndex"}, {"FromNodeIndex", "FromNodeOutputIndex"} }},
 };
 
 static inline const DML_GRAPH_EDGE_DESC* dmlops_edges_of(const DML_GRAPH_DESC* graph, int64_t type, UINT* count) {
@@ -23155,26 +22231,14 @@ static inline const DML_GRAPH_EDGE_DESC* dmlops_edges_of(const DML_GRAPH_DESC* g
         : type == 2 ? graph->OutputEdges : graph->IntermediateEdges;
 }
 
-/* The indices of an edge, which has this type and a description. */
+/* The indices of an edge, which has this type and a description: consecutive numbers. */
 static inline dmlops_edge dmlops_edge_of(const DML_GRAPH_EDGE_DESC* edge, int64_t type) {
-    dmlops_edge found = {0, 0, 0, 0};
-    if (type == 1) {
-        const DML_INPUT_GRAPH_EDGE_DESC* desc = (const DML_INPUT_GRAPH_EDGE_DESC*)edge->Desc;
-        found.from_node = desc->GraphInputIndex;
-        found.to_node = desc->ToNodeIndex;
-        found.to_slot = desc->ToNodeInputIndex;
-    } else if (type == 2) {
-        const DML_OUTPUT_GRAPH_EDGE_DESC* desc = (const DML_OUTPUT_GRAPH_EDGE_DESC*)edge->Desc;
-        found.from_node = desc->FromNodeIndex;
-        found.from_slot = desc->FromNodeOutputIndex;
-        found.to_node = desc->GraphOutputIndex;
-    } else {
-        const DML_INTERMEDIATE_GRAPH_EDGE_DESC* desc = (const DML_INTERMEDIATE_GRAPH_EDGE_DESC*)edge->Desc;
-        found.from_node = desc->FromNodeIndex;
-        found.from_slot = desc->FromNodeOutputIndex;
-        found.to_node = desc->ToNodeIndex;
-        found.to_slot = desc->ToNodeInputIndex;
-    }
+    const UINT* next = (const UINT*)edge->Desc;
+    dmlops_edge found;
+    found.node[1] = *next++;
+    found.slot[1] = type == 1 ? 0 : *next++;
+    found.node[0] = *next++;
+    found.slot[0] = type == 2 ? 0 : *next;
     return found;
 }
 
@@ -23183,7 +22247,7 @@ static inline void dmlops_judge_slot_index(
     dmlops_graph_run* state, const dmlops_place* place, const char* const* members, UINT at, UINT slot, int output) {
     dmlops_run* run = &state->run;
     const DML_GRAPH_DESC* graph = state->graph;
-    const size_t* first = output ? state->first_output : state->first_input;
+    const size_t* first = state->first[output];
     if (at >= graph->NodeCount) {
         dmlops_report(run, "DML-GRAPH-node-range", place, members[0], "%m is %i; the graph has %i nodes", (int64_t)at, (int64_t)graph->NodeCount);
     } else if (dmlops_is_constant(graph, at) || dmlops_described(dmlops_node_desc(graph, state->operators, at)) != NULL) {
@@ -23221,29 +22285,21 @@ DMLOPS_CALLED void dmlops_judge_indices(dmlops_graph_run* state, int64_t type) {
             continue;
         }
         edge = dmlops_edge_of(&edges[i], type);
-        if (type == 1) {
-            if (edge.from_node >= graph->InputCount) {
-                dmlops_report(run, "DML-GRAPH-input-range", &place, list->members[0], "%m is %i; the graph has %i inputs", (int64_t)edge.from_node, (int64_t)graph->InputCount);
+        for (int output = 1; output >= 0; --output) {
+            const UINT at = edge.node[output];
+            if (list->members[output][1] != NULL) {
+                dmlops_judge_slot_index(state, &place, list->members[output], at, edge.slot[output], output);
+            } else if (output && at >= graph->InputCount) {
+                dmlops_report(run, "DML-GRAPH-input-range", &place, list->members[output][0], "%m is %i; the graph has %i inputs", (int64_t)at, (int64_t)graph->InputCount);
+            } else if (!output && at >= graph->OutputCount) {
+                dmlops_report(run, "DML-GRAPH-output-range", &place, list->members[output][0], "%m is %i; the graph has %i outputs", (int64_t)at, (int64_t)graph->OutputCount);
             }
-        } else {
-            dmlops_judge_slot_index(state, &place, &list->members[0], edge.from_node, edge.from_slot, 1);
-        }
-        if (type == 2) {
-            if (edge.to_node >= graph->OutputCount) {
-                dmlops_report(run, "DML-GRAPH-output-range", &place, list->members[2], "%m is %i; the graph has %i outputs", (int64_t)edge.to_node, (int64_t)graph->OutputCount);
-            }
-        } else {
-            dmlops_judge_slot_index(state, &place, &list->members[2], edge.to_node, edge.to_slot, 0);
         }
     }
 }
 
 /* Slots. From here on, all indices are in range, except those of slots of a node whose slots are unknown, which has
-   none: its `fed` and `read` are empty. */
-
-static inline UINT* dmlops_counter(UINT* counters, const size_t* first, UINT at, UINT slot) {
-    return slot < first[at + 1] - first[at] ? &counters[first[at] + slot] : NULL;
-}
+   none: nothing is joined to it. */
 
 /* Reports an edge's end at a tensor that is absent. */
 static inline void dmlops_judge_present(dmlops_graph_run* state, UINT at, int output, UINT slot) {
@@ -23264,18 +22320,12 @@ static inline void dmlops_judge_ends(dmlops_graph_run* state, int64_t type) {
     const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(state->graph, type, &count);
     for (UINT i = 0; i < count; ++i) {
         const dmlops_edge edge = dmlops_edge_of(&edges[i], type);
-        if (type != 1) {
-            UINT* counter = dmlops_counter(state->read, state->first_output, edge.from_node, edge.from_slot);
-            if (counter != NULL) {
-                ++*counter;
-                dmlops_judge_present(state, edge.from_node, 1, edge.from_slot);
-            }
-        }
-        if (type != 2) {
-            UINT* counter = dmlops_counter(state->fed, state->first_input, edge.to_node, edge.to_slot);
-            if (counter != NULL) {
-                ++*counter;
-                dmlops_judge_present(state, edge.to_node, 0, edge.to_slot);
+        for (int output = 1; output >= 0; --output) {
+            const UINT at = edge.node[output], slot = edge.slot[output];
+            const size_t* first = state->first[output];
+            if (dmlops_edge_lists[type - 1].members[output][1] != NULL && slot < first[at + 1] - first[at]) {
+                ++state->joined[output][first[at] + slot];
+                dmlops_judge_present(state, at, output, slot);
             }
         }
     }
@@ -23284,18 +22334,18 @@ static inline void dmlops_judge_ends(dmlops_graph_run* state, int64_t type) {
 /* Reports the tensors that a node reads to which not exactly one edge leads. */
 static inline void dmlops_judge_connections(dmlops_graph_run* state, size_t at) {
     dmlops_run* run = &state->run;
-    for (size_t i = state->first_input[at]; i < state->first_input[at + 1]; ++i) {
-        if (state->fed[i] != 1) {
+    for (size_t i = state->first[0][at]; i < state->first[0][at + 1]; ++i) {
+        if (state->joined[0][i] != 1) {
             dmlops_end end;
-            dmlops_end_at(state, at, 0, i - state->first_input[at], &end);
+            dmlops_end_at(state, at, 0, i - state->first[0][at], &end);
             run->ends[0] = end.label;
             if (end.slot.tensor == NULL) {
                 continue;
             }
-            if (state->fed[i] == 0) {
+            if (state->joined[0][i] == 0) {
                 dmlops_report(run, "DML-GRAPH-input-connected", end.place, NULL, "%1 has no edge; %s reads it", dmlops_operator_name(dmlops_enum(&state->operators[at]->Type)));
             } else {
-                dmlops_report(run, "DML-GRAPH-input-once", end.place, NULL, "%1 has %i edges; it must have one", (int64_t)state->fed[i]);
+                dmlops_report(run, "DML-GRAPH-input-once", end.place, NULL, "%1 has %i edges; it must have one", (int64_t)state->joined[0][i]);
             }
         }
     }
@@ -23304,22 +22354,13 @@ static inline void dmlops_judge_connections(dmlops_graph_run* state, size_t at) 
 /* Pairs of tensors. */
 
 static inline void dmlops_judge_pair(
-    dmlops_run* run, const dmlops_pair_rule* rules, size_t count, const uint8_t* code, const void* pair,
-    const dmlops_end* first, const dmlops_end* second, int advice) {
-    const dmlops_writer other = first->slot.member == NULL ? DMLOPS_OPERATOR_WRITER : DMLOPS_CONSTANT_WRITER;
-    for (size_t i = 0; i < count; ++i) {
-        const dmlops_pair_rule* rule = &rules[i];
-        dmlops_program program;
-        if (rule->advice != advice || rule->writer == other) {
-            continue;
-        }
-        dmlops_start(&program, code, rule->start, pair, run->level);
-        if (dmlops_fails(&program)) {
-            run->ends[0] = first->label;
-            run->ends[1] = second->label;
-            dmlops_report(run, rule->id, rule->end ? second->place : first->place, rule->field, rule->format, &program);
-        }
-    }
+    dmlops_run* run, const dmlops_check* checks, const uint8_t* code, const dmlops_end* first, const dmlops_end* second,
+    int advice) {
+    const DML_TENSOR_DESC* const pair[] = {&first->desc, &second->desc};
+    const dmlops_place* const places[] = {first->place, second->place};
+    run->ends[0] = first->label;
+    run->ends[1] = second->label;
+    dmlops_judge_values(run, checks, code, pair, first->slot.member == NULL ? 2 : 1, advice, places);
 }
 
 /* Checks tensors that intermediate edges join, or gives advice on them. */
@@ -23330,16 +22371,13 @@ DMLOPS_CALLED void dmlops_judge_edges(dmlops_graph_run* state, int advice) {
         const dmlops_edge edge = dmlops_edge_of(&edges[i], 3);
         dmlops_end from;
         dmlops_end to;
-        if (!state->valid[edge.from_node] || !state->valid[edge.to_node]) {
+        if (!state->valid[edge.node[1]] || !state->valid[edge.node[0]]) {
             continue;
         }
-        dmlops_end_at(state, edge.from_node, 1, edge.from_slot, &from);
-        dmlops_end_at(state, edge.to_node, 0, edge.to_slot, &to);
+        dmlops_end_at(state, edge.node[1], 1, edge.slot[1], &from);
+        dmlops_end_at(state, edge.node[0], 0, edge.slot[0], &to);
         if (from.slot.tensor != NULL && to.slot.tensor != NULL) {
-            const dmlops_edge_pair pair = {&from.desc, &to.desc};
-            dmlops_judge_pair(
-                &state->run, dmlops_edge_rules, sizeof dmlops_edge_rules / sizeof *dmlops_edge_rules,
-                dmlops_edge_code, &pair, &from, &to, advice);
+            dmlops_judge_pair(&state->run, dmlops_edge_checks, dmlops_edge_code, &from, &to, advice);
         }
     }
 }
@@ -23350,13 +22388,13 @@ static inline void dmlops_judge_inputs(dmlops_graph_run* state) {
     const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(state->graph, 1, &count);
     for (UINT i = 0; i < count; ++i) {
         const dmlops_edge edge = dmlops_edge_of(&edges[i], 1);
-        UINT* reader = &state->readers[edge.from_node];
+        UINT* reader = &state->readers[edge.node[1]];
         dmlops_end one;
         dmlops_end other;
-        if (!state->valid[edge.to_node]) {
+        if (!state->valid[edge.node[0]]) {
             continue;
         }
-        dmlops_end_at(state, edge.to_node, 0, edge.to_slot, &other);
+        dmlops_end_at(state, edge.node[0], 0, edge.slot[0], &other);
         if (other.slot.tensor == NULL) {
             continue;
         }
@@ -23364,14 +22402,9 @@ static inline void dmlops_judge_inputs(dmlops_graph_run* state) {
             *reader = i + 1;
         } else {
             const dmlops_edge first = dmlops_edge_of(&edges[*reader - 1], 1);
-            dmlops_input_pair pair;
-            dmlops_end_at(state, first.to_node, 0, first.to_slot, &one);
-            pair.One = &one.desc;
-            pair.Other = &other.desc;
-            if (first.to_node != edge.to_node || first.to_slot != edge.to_slot) {
-                dmlops_judge_pair(
-                    &state->run, dmlops_input_rules, sizeof dmlops_input_rules / sizeof *dmlops_input_rules,
-                    dmlops_input_code, &pair, &one, &other, 0);
+            dmlops_end_at(state, first.node[0], 0, first.slot[0], &one);
+            if (first.node[0] != edge.node[0] || first.slot[0] != edge.slot[0]) {
+                dmlops_judge_pair(&state->run, dmlops_input_checks, dmlops_input_code, &one, &other, 0);
             }
         }
     }
@@ -23392,15 +22425,15 @@ DMLOPS_CALLED UINT dmlops_order_nodes(dmlops_graph_run* state) {
     memset(state->waiting, 0, sizeof *state->waiting * nodes);
     for (UINT i = 0; i < count; ++i) {
         const dmlops_edge edge = dmlops_edge_of(&edges[i], 3);
-        ++first[edge.to_node + (size_t)1];
-        ++state->waiting[edge.from_node];
+        ++first[edge.node[0] + (size_t)1];
+        ++state->waiting[edge.node[1]];
     }
     for (UINT at = 0; at < nodes; ++at) {
         first[at + (size_t)1] += first[at];
     }
     for (UINT i = count; i-- > 0;) { /* moves each end to a start */
         const dmlops_edge edge = dmlops_edge_of(&edges[i], 3);
-        state->edges[--first[edge.to_node + (size_t)1]] = edge.from_node;
+        state->edges[--first[edge.node[0] + (size_t)1]] = edge.node[1];
     }
     for (UINT at = 0; at < nodes; ++at) {
         first[at] = first[at + (size_t)1];
@@ -23428,7 +22461,7 @@ static inline void dmlops_judge_cycle(dmlops_graph_run* state) {
     UINT count;
     const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(state->graph, 3, &count);
     char choices[DMLOPS_MESSAGE_SIZE];
-    dmlops_text text;
+    dmlops_text text = {choices, sizeof choices, 0, 1};
     dmlops_end node;
     UINT at = 0;
     UINT least;
@@ -23438,8 +22471,8 @@ static inline void dmlops_judge_cycle(dmlops_graph_run* state) {
     }
     for (UINT i = count; i-- > 0;) { /* the first such edge of each node stays */
         const dmlops_edge edge = dmlops_edge_of(&edges[i], 3);
-        if (state->waiting[edge.to_node] != 0) {
-            state->following[edge.from_node] = edge.to_node;
+        if (state->waiting[edge.node[0]] != 0) {
+            state->following[edge.node[1]] = edge.node[0];
         }
     }
     while (state->waiting[at] == 0) {
@@ -23452,9 +22485,6 @@ static inline void dmlops_judge_cycle(dmlops_graph_run* state) {
     for (UINT next = state->following[at]; next != at; next = state->following[next]) {
         least = next < least ? next : least;
     }
-    text.first = choices;
-    text.size = sizeof choices;
-    text.length = 0;
     at = least;
     do {
         dmlops_end_at_node(state, at, &node);
@@ -23481,7 +22511,7 @@ static inline void dmlops_advise_on_nodes(dmlops_graph_run* state) {
     const UINT taken = dmlops_order_nodes(state);
     memset(state->live, 0, graph->NodeCount);
     for (UINT i = 0; i < graph->OutputEdgeCount; ++i) {
-        state->live[dmlops_edge_of(&graph->OutputEdges[i], 2).from_node] = 1;
+        state->live[dmlops_edge_of(&graph->OutputEdges[i], 2).node[1]] = 1;
     }
     for (UINT i = 0; i < taken; ++i) {
         const UINT at = state->order[i];
@@ -23497,9 +22527,9 @@ static inline void dmlops_advise_on_nodes(dmlops_graph_run* state) {
             dmlops_report(run, "DML-GRAPH-dead-node", end.place, NULL, "no output of the graph depends on %1");
             continue;
         }
-        for (size_t i = state->first_output[at]; i < state->first_output[at + 1]; ++i) {
-            if (state->read[i] == 0) {
-                dmlops_end_at(state, at, 1, i - state->first_output[at], &end);
+        for (size_t i = state->first[1][at]; i < state->first[1][at + 1]; ++i) {
+            if (state->joined[1][i] == 0) {
+                dmlops_end_at(state, at, 1, i - state->first[1][at], &end);
                 if (end.slot.tensor != NULL && !end.slot.optional) {
                     run->ends[0] = end.label;
                     dmlops_report(run, "DML-GRAPH-output-connected", end.place, NULL, "%1 has no edge; %s writes it", dmlops_operator_name(dmlops_enum(&state->operators[at]->Type)));
@@ -23514,7 +22544,7 @@ static inline void dmlops_advise_on_ends(dmlops_graph_run* state) {
     dmlops_run* run = &state->run;
     const DML_GRAPH_DESC* graph = state->graph;
     for (UINT i = 0; i < graph->OutputEdgeCount; ++i) {
-        ++state->fed_outputs[dmlops_edge_of(&graph->OutputEdges[i], 2).to_node];
+        ++state->fed_outputs[dmlops_edge_of(&graph->OutputEdges[i], 2).node[0]];
     }
     for (UINT at = 0; at < graph->OutputCount; ++at) {
         const dmlops_place place = {NULL, "Outputs", (int64_t)at};
@@ -23540,7 +22570,7 @@ DMLOPS_CALLED void dmlops_judge_graph(
     DML_FEATURE_LEVEL level, void* work, dmlops_violation* out, size_t capacity) {
     dmlops_run* run = &state->run;
     size_t before;
-    dmlops_begin_graph(run, level, out, capacity);
+    dmlops_begin(run, dmlops_enum(&level), out, capacity);
     state->graph = graph;
     state->operators = operators;
     state->level = level;
@@ -23560,16 +22590,18 @@ DMLOPS_CALLED void dmlops_judge_graph(
         dmlops_report(run, "DML-GRAPH-required", NULL, "Nodes", "%m is absent; the graph needs it");
         return;
     }
-    dmlops_lay_out(
-        state, (char*)work, dmlops_all_slots(graph, operators, 0), dmlops_all_slots(graph, operators, 1));
-    state->first_input[0] = state->first_output[0] = 0;
+    dmlops_lay_out(state, (char*)work);
+    for (int output = 0; output < 2; ++output) {
+        size_t* first = state->first[output];
+        first[0] = 0;
+        for (size_t at = 0; at < graph->NodeCount; ++at) {
+            first[at + 1] = first[at] + dmlops_node_slots(graph, operators, at, output);
+        }
+        memset(state->joined[output], 0, sizeof(UINT) * first[graph->NodeCount]);
+    }
     for (size_t at = 0; at < graph->NodeCount; ++at) {
-        state->first_input[at + 1] = state->first_input[at] + dmlops_node_slots(graph, operators, at, 0);
-        state->first_output[at + 1] = state->first_output[at] + dmlops_node_slots(graph, operators, at, 1);
         dmlops_judge_node(state, at);
     }
-    memset(state->fed, 0, sizeof *state->fed * state->first_input[graph->NodeCount]);
-    memset(state->read, 0, sizeof *state->read * state->first_output[graph->NodeCount]);
     memset(state->readers, 0, sizeof *state->readers * graph->InputCount);
     memset(state->fed_outputs, 0, sizeof *state->fed_outputs * graph->OutputCount);
     before = run->count;
@@ -23606,7 +22638,7 @@ DMLOPS_API size_t dmlops_advise_on_graph(
     if (state.run.count > 0) {
         return 0;
     }
-    dmlops_begin_graph(&state.run, level, out, capacity);
+    dmlops_begin(&state.run, dmlops_enum(&level), out, capacity);
     for (size_t at = 0; at < graph->NodeCount; ++at) {
         const DML_OPERATOR_DESC* desc = dmlops_node_desc(graph, operators, at);
         if (desc != NULL) {
@@ -23654,72 +22686,53 @@ static inline int dmlops_is_owned(const DML_BUFFER_TENSOR_DESC* tensor) {
     return (dmlops_enum(&tensor->Flags) & DML_TENSOR_FLAG_OWNED_BY_DML) != 0;
 }
 
-/* The step in elements from one entry to the next in a dimension; packed tensors are laid out in row-major order. */
-static inline uint64_t dmlops_step(const DML_BUFFER_TENSOR_DESC* tensor, UINT dimension) {
-    uint64_t step = 1;
-    if (tensor->Strides != NULL) {
-        return tensor->Strides[dimension];
-    }
-    for (UINT d = dimension + 1; d < tensor->DimensionCount; ++d) {
-        step *= tensor->Sizes[d];
-    }
-    return step;
-}
-
-/* Whether the elements of two tensors lie in the same places. */
+/* Whether the elements of two tensors lie in the same places; packed tensors are laid out in row-major order. */
 static inline int dmlops_is_alike(const DML_BUFFER_TENSOR_DESC* one, const DML_BUFFER_TENSOR_DESC* other) {
+    uint64_t packed = 1;
     if (one->DimensionCount != other->DimensionCount || one->DimensionCount > DML_TENSOR_DIMENSION_COUNT_MAX1 ||
         one->TotalTensorSizeInBytes != other->TotalTensorSizeInBytes || one->Sizes == NULL || other->Sizes == NULL ||
         dmlops_bits(dmlops_enum(&one->DataType)) != dmlops_bits(dmlops_enum(&other->DataType))) {
         return 0;
     }
-    for (UINT d = 0; d < one->DimensionCount; ++d) {
-        if (one->Sizes[d] != other->Sizes[d]) {
+    for (UINT d = one->DimensionCount; d-- > 0;) {
+        const uint64_t step = one->Strides != NULL ? one->Strides[d] : packed;
+        const uint64_t other_step = other->Strides != NULL ? other->Strides[d] : packed;
+        if (one->Sizes[d] != other->Sizes[d] || (one->Sizes[d] > 1 && step != other_step)) {
             return 0;
         }
-        if (one->Sizes[d] > 1 && dmlops_step(one, d) != dmlops_step(other, d)) {
-            return 0;
-        }
+        packed *= one->Sizes[d];
     }
     return 1;
 }
 
 /* The outputs of a description, as bits, whose elements lie as those of a tensor. */
 static inline uint32_t dmlops_outputs_alike(const DML_OPERATOR_DESC* desc, const DML_BUFFER_TENSOR_DESC* tensor) {
-    const size_t count = dmlops_slots(desc, 1, NULL, 0);
+    dmlops_slot outputs[32];
+    const size_t count = dmlops_slots(desc, 1, outputs, 32);
     uint32_t alike = 0;
     for (size_t at = 0; at < count && at < 32; ++at) {
-        dmlops_slot output;
-        memset(&output, 0, sizeof output);
-        dmlops_slots_from(desc, 1, at, &output, 1);
-        alike |= output.tensor != NULL && dmlops_is_alike(tensor, output.tensor) ? (uint32_t)1 << at : 0;
+        const DML_BUFFER_TENSOR_DESC* other = outputs[at].tensor;
+        alike |= other != NULL && dmlops_is_alike(tensor, other) ? (uint32_t)1 << at : 0;
     }
     return alike;
 }
 
 DMLOPS_API size_t dmlops_requirements(const DML_OPERATOR_DESC* desc, int outputs, dmlops_requirement* out, size_t capacity) {
-    const dmlops_operator* op = dmlops_described(desc);
-    size_t count = 0;
-    for (size_t i = 0; op != NULL && i < op->member_count; ++i) {
-        const dmlops_member* member = &op->members[i];
-        if (member->kind == DMLOPS_TENSOR && member->is_input == !outputs) {
-            const int64_t entries = member->count == DMLOPS_ALONE ? 1 : dmlops_count(desc->Desc, member);
-            for (int64_t entry = 0; entry < entries && count + (size_t)entry < capacity; ++entry) {
-                const dmlops_slot slot = dmlops_slot_of(desc->Desc, member, entry);
-                dmlops_requirement* need = &out[count + (size_t)entry];
-                memset(need, 0, sizeof *need);
-                need->member = slot.member;
-                need->entry = slot.entry;
-                need->in_place = member->in_place;
-                if (slot.tensor != NULL) {
-                    need->present = 1;
-                    need->owned = (uint8_t)dmlops_is_owned(slot.tensor);
-                    need->alike = need->in_place ? dmlops_outputs_alike(desc, slot.tensor) : 0;
-                    need->size = slot.tensor->TotalTensorSizeInBytes;
-                    need->alignment = slot.tensor->GuaranteedBaseOffsetAlignment;
-                }
-            }
-            count += (size_t)entries;
+    const size_t count = dmlops_slots(desc, outputs, NULL, 0);
+    for (size_t at = 0; at < count && at < capacity; ++at) {
+        const dmlops_member* member = NULL;
+        dmlops_slot slot;
+        dmlops_slots_from(desc, outputs, at, &slot, &member, 1);
+        memset(&out[at], 0, sizeof out[at]);
+        out[at].member = slot.member;
+        out[at].entry = slot.entry;
+        out[at].in_place = member->in_place;
+        if (slot.tensor != NULL) {
+            out[at].present = 1;
+            out[at].owned = (uint8_t)dmlops_is_owned(slot.tensor);
+            out[at].alike = member->in_place ? dmlops_outputs_alike(desc, slot.tensor) : 0;
+            out[at].size = slot.tensor->TotalTensorSizeInBytes;
+            out[at].alignment = slot.tensor->GuaranteedBaseOffsetAlignment;
         }
     }
     return count;
@@ -23751,9 +22764,9 @@ DMLOPS_API size_t dmlops_graph_requirements(
             continue;
         }
         edge = dmlops_edge_of(&edges[i], type);
-        at = outputs ? edge.to_node : edge.from_node;
-        node = outputs ? edge.from_node : edge.to_node;
-        number = outputs ? edge.from_slot : edge.to_slot;
+        at = edge.node[!outputs];
+        node = edge.node[!!outputs];
+        number = edge.slot[!!outputs];
         if (at >= count || at >= capacity || graph->Nodes == NULL || node >= graph->NodeCount) {
             continue;
         }
@@ -23762,7 +22775,7 @@ DMLOPS_API size_t dmlops_graph_requirements(
             out[at].present = 1;
             out[at].size = ((const DML_CONSTANT_DATA_GRAPH_NODE_DESC*)graph->Nodes[node].Desc)->DataSize;
         }
-        dmlops_slots_from(dmlops_node_desc(graph, operators, node), outputs, number, &slot, 1);
+        dmlops_slots_from(dmlops_node_desc(graph, operators, node), outputs, number, &slot, NULL, 1);
         if (slot.tensor != NULL) {
             const uint64_t size = slot.tensor->TotalTensorSizeInBytes;
             const uint32_t alignment = slot.tensor->GuaranteedBaseOffsetAlignment;
@@ -23783,7 +22796,7 @@ typedef enum dmlops_role {
     DMLOPS_ROLE_TEMPORARY = 8
 } dmlops_role;
 
-/* What conditions on a range read. */
+/* What conditions on a range read, and these. */
 typedef struct dmlops_range_values {
     UINT64 Offset;
     UINT64 SizeInBytes;
@@ -23832,24 +22845,16 @@ static const uint8_t dmlops_range_code[] = {
 };
 #undef DMLOPS_AT
 
-typedef struct dmlops_range_rule {
-    const char* id;
-    const char* field;
-    const char* format;
-    uint16_t start;
-    uint8_t roles;
-    uint8_t advice;
-} dmlops_range_rule;
-
-static const dmlops_range_rule dmlops_range_rules[] = {
-    {"DML-BINDING-offset", "Offset", "%p.Offset is %v; it must be a multiple of %v", 0, DMLOPS_ROLE_INPUT | DMLOPS_ROLE_OUTPUT, 0},
-    {"DML-BINDING-size", "SizeInBytes", "%p.SizeInBytes is %v; it must be at least the TotalTensorSizeInBytes of %1, %v", 17, DMLOPS_ROLE_INPUT | DMLOPS_ROLE_OUTPUT, 0},
-    {"DML-BINDING-size-word", "SizeInBytes", "%p.SizeInBytes is %v; it must be a multiple of 4", 28, DMLOPS_ROLE_INPUT | DMLOPS_ROLE_OUTPUT | DMLOPS_ROLE_PERSISTENT | DMLOPS_ROLE_TEMPORARY, 0},
-    {"DML-BINDING-buffer-word", "Width", "the buffer of %p has %v bytes; it must have a multiple of 4", 37, DMLOPS_ROLE_INPUT | DMLOPS_ROLE_OUTPUT | DMLOPS_ROLE_PERSISTENT | DMLOPS_ROLE_TEMPORARY, 0},
-    {"DML-BINDING-persistent-alignment", "Offset", "%p.Offset is %v; it must be a multiple of %v", 46, DMLOPS_ROLE_PERSISTENT, 0},
-    {"DML-BINDING-persistent-size", "SizeInBytes", "%p.SizeInBytes is %v; it must be at least the PersistentResourceSize, %v", 73, DMLOPS_ROLE_PERSISTENT, 0},
-    {"DML-BINDING-temporary-alignment", "Offset", "%p.Offset is %v; it must be a multiple of %v", 84, DMLOPS_ROLE_TEMPORARY, 0},
-    {"DML-BINDING-temporary-size", "SizeInBytes", "%p.SizeInBytes is %v; it must be at least the TemporaryResourceSize, %v", 111, DMLOPS_ROLE_TEMPORARY, 0},
+static const dmlops_check dmlops_range_checks[] = {
+    {"DML-BINDING-offset", "Offset", "%p.Offset is %v; it must be a multiple of %v", 0, 0, 3, 0},
+    {"DML-BINDING-size", "SizeInBytes", "%p.SizeInBytes is %v; it must be at least the TotalTensorSizeInBytes of %1, %v", 17, 0, 3, 0},
+    {"DML-BINDING-size-word", "SizeInBytes", "%p.SizeInBytes is %v; it must be a multiple of 4", 28, 0, 15, 0},
+    {"DML-BINDING-buffer-word", "Width", "the buffer of %p has %v bytes; it must have a multiple of 4", 37, 0, 15, 0},
+    {"DML-BINDING-persistent-alignment", "Offset", "%p.Offset is %v; it must be a multiple of %v", 46, 0, 4, 0},
+    {"DML-BINDING-persistent-size", "SizeInBytes", "%p.SizeInBytes is %v; it must be at least the PersistentResourceSize, %v", 73, 0, 4, 0},
+    {"DML-BINDING-temporary-alignment", "Offset", "%p.Offset is %v; it must be a multiple of %v", 84, 0, 8, 0},
+    {"DML-BINDING-temporary-size", "SizeInBytes", "%p.SizeInBytes is %v; it must be at least the TemporaryResourceSize, %v", 111, 0, 8, 0},
+    {NULL, NULL, NULL, 0, 0, 0, 0},
 };
 
 /* One range of a binding table, or the place of one that is not bound. `index` is that of the binding in its part; `target`
@@ -23869,62 +22874,81 @@ typedef struct dmlops_bound_range {
     const dmlops_range* range;
 } dmlops_bound_range;
 
+/* A part of a binding table: its bindings, how many there are and must be. */
+typedef struct dmlops_bound_part {
+    dmlops_part part;
+    const char* name;
+    const dmlops_binding_desc* list;
+    size_t count;
+    size_t needed;
+} dmlops_bound_part;
+
+/* The parts are in the order in which they are judged. What is written is compared with all before it, and with the
+   persistent resource. */
 typedef struct dmlops_bindings_run {
     dmlops_run run;
     const dmlops_bindings* bindings;
+    int initializes;
     int advice;
+    dmlops_bound_part parts[4];
 } dmlops_bindings_run;
 
-static inline int dmlops_initializes(const dmlops_bindings* bindings) {
-    return bindings->phase == DMLOPS_INITIALIZE;
+static inline void dmlops_begin_bindings(dmlops_bindings_run* state, const dmlops_bindings* bindings, int advice) {
+    const dmlops_target* target = bindings->target_count > 0 ? bindings->targets[0] : NULL;
+    const int initializes = bindings->phase == DMLOPS_INITIALIZE;
+    const size_t inputs = initializes ? bindings->target_count : target != NULL ? target->input_count : 0;
+    const size_t outputs = initializes ? bindings->target_count : target != NULL ? target->output_count : 0;
+    const dmlops_bound_part parts[] = {
+        {DMLOPS_PART_INPUTS, "Inputs", bindings->inputs, bindings->input_count, inputs},
+        {DMLOPS_PART_OUTPUTS, "Outputs", bindings->outputs, bindings->output_count, outputs},
+        {DMLOPS_PART_PERSISTENT, "Persistent", &bindings->persistent, 1, 1},
+        {DMLOPS_PART_TEMPORARY, "Temporary", &bindings->temporary, 1, 1}};
+    memcpy(state->parts, parts, sizeof parts);
+    state->bindings = bindings;
+    state->initializes = initializes;
+    state->advice = advice;
 }
 
-static inline const char* dmlops_part_name(dmlops_part part) {
-    return part == DMLOPS_PART_INPUTS ? "Inputs"
-        : part == DMLOPS_PART_OUTPUTS ? "Outputs" : part == DMLOPS_PART_PERSISTENT ? "Persistent" : "Temporary";
+/* Whether a part is bound, with as many bindings as it must have. */
+static inline int dmlops_is_followed(const dmlops_bindings_run* state, const dmlops_bound_part* part) {
+    return (state->bindings->bound & (unsigned)part->part) != 0 && part->count == part->needed;
 }
 
-/* The bindings of a part. */
-static inline const dmlops_binding_desc* dmlops_part_of(const dmlops_bindings* bindings, dmlops_part part, size_t* count) {
-    *count = part == DMLOPS_PART_INPUTS ? bindings->input_count
-        : part == DMLOPS_PART_OUTPUTS ? bindings->output_count : 1;
-    return part == DMLOPS_PART_INPUTS ? bindings->inputs
-        : part == DMLOPS_PART_OUTPUTS ? bindings->outputs
-        : part == DMLOPS_PART_PERSISTENT ? &bindings->persistent : &bindings->temporary;
-}
-
-/* How many bindings a part must have. */
-static inline size_t dmlops_part_needs(const dmlops_bindings* bindings, dmlops_part part) {
-    if (part > DMLOPS_PART_OUTPUTS) {
-        return 1;
-    }
-    if (dmlops_initializes(bindings)) {
-        return bindings->target_count;
-    }
-    return bindings->target_count == 0 ? 0
-        : part == DMLOPS_PART_INPUTS ? bindings->targets[0]->input_count : bindings->targets[0]->output_count;
-}
-
-static inline int dmlops_is_array(const dmlops_bindings* bindings, dmlops_part part) {
-    return part == DMLOPS_PART_INPUTS && dmlops_initializes(bindings);
+static inline dmlops_place dmlops_binding_place(const dmlops_bound_part* part, size_t index) {
+    const dmlops_place place = {NULL, part->name, part->part <= DMLOPS_PART_OUTPUTS ? (int64_t)index : -1};
+    return place;
 }
 
 static inline int64_t dmlops_type_of(const dmlops_binding_desc* binding) {
     return dmlops_enum(&binding->type);
 }
 
-/* The places of ranges in a binding; 0 if its type or the length of its array is wrong. */
-static inline size_t dmlops_entries(
-    const dmlops_bindings* bindings, dmlops_part part, const dmlops_binding_desc* binding, size_t index) {
+/* The places of ranges in a binding; 0 if its type or the length of its array is wrong, which is reported where it is
+   judged. */
+DMLOPS_CALLED size_t dmlops_entries(dmlops_bindings_run* state, const dmlops_bound_part* part, size_t index, int judged) {
+    dmlops_run* run = &state->run;
+    const dmlops_binding_desc* binding = &part->list[index];
+    const int is_array = state->initializes && part->part == DMLOPS_PART_INPUTS;
+    const size_t needed = is_array ? state->bindings->targets[index]->input_count : 1;
+    const dmlops_place place = dmlops_binding_place(part, index);
     const int64_t type = dmlops_type_of(binding);
-    if (!dmlops_is_array(bindings, part)) {
-        return type == DML_BINDING_TYPE_NONE || type == DML_BINDING_TYPE_BUFFER;
+    if (type != DML_BINDING_TYPE_NONE && type != (is_array ? DML_BINDING_TYPE_BUFFER_ARRAY : DML_BINDING_TYPE_BUFFER)) {
+        if (judged) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-type", &place, "Type", "%m is %e; it must be %s", dmlops_names_BINDING_TYPE, type, is_array ? "BUFFER_ARRAY or NONE" : "BUFFER or NONE");
+}
+        }
+        return 0;
     }
-    if (type == DML_BINDING_TYPE_BUFFER_ARRAY && binding->count > 0) {
-        return binding->count == bindings->targets[index]->input_count ? binding->count : 0;
+    if (is_array && type != DML_BINDING_TYPE_NONE && binding->count > 0 && binding->count != needed) {
+        if (judged) {
+            if (!state->advice) {
+    dmlops_report(run, "DML-BINDING-init-array", &place, NULL, "%m has %i entries; it must have %i, one for each input of %s", (int64_t)binding->count, (int64_t)needed, state->bindings->targets[index]->name);
+}
+        }
+        return 0;
     }
-    return type == DML_BINDING_TYPE_NONE || type == DML_BINDING_TYPE_BUFFER_ARRAY
-        ? bindings->targets[index]->input_count : 0;
+    return needed;
 }
 
 /* The range at a place in a binding; null if nothing is bound there. */
@@ -23935,19 +22959,18 @@ static inline const dmlops_range* dmlops_range_at(const dmlops_binding_desc* bin
 }
 
 static inline void dmlops_bound_at(
-    const dmlops_bindings* bindings, dmlops_part part, const dmlops_binding_desc* binding, size_t index, size_t entry,
-    dmlops_bound_range* bound) {
-    const int initializes = dmlops_initializes(bindings);
+    const dmlops_bindings_run* state, const dmlops_bound_part* of, size_t index, size_t entry, dmlops_bound_range* bound) {
+    const dmlops_bindings* bindings = state->bindings;
+    const int initializes = state->initializes;
+    const dmlops_part part = of->part;
     bound->part = part;
     bound->index = index;
-    bound->outer.outer = NULL;
-    bound->outer.name = dmlops_part_name(part);
-    bound->outer.index = part <= DMLOPS_PART_OUTPUTS ? (int64_t)index : -1;
+    bound->outer = dmlops_binding_place(of, index);
     bound->place = bound->label = &bound->outer;
     bound->target = NULL;
     bound->need = NULL;
     bound->required = 0;
-    bound->range = dmlops_range_at(binding, entry);
+    bound->range = dmlops_range_at(&of->list[index], entry);
     if (part == DMLOPS_PART_TEMPORARY) {
         bound->role = DMLOPS_ROLE_TEMPORARY;
         bound->required = bindings->temporary_size;
@@ -24014,52 +23037,25 @@ static inline int dmlops_is_needed(const dmlops_bindings* bindings, dmlops_part 
     return 0;
 }
 
-/* Checks the number of a part's bindings; whether it is right. */
-static inline int dmlops_judge_count(dmlops_bindings_run* state, dmlops_part part) {
+/* Reports that the number of a part's bindings is wrong; an initializer that reads or writes nothing needs none. */
+static inline void dmlops_judge_count(dmlops_bindings_run* state, const dmlops_bound_part* part) {
     dmlops_run* run = &state->run;
     const dmlops_bindings* bindings = state->bindings;
-    const dmlops_place place = {NULL, dmlops_part_name(part), -1};
-    const size_t needed = dmlops_part_needs(bindings, part);
-    size_t count;
-    dmlops_part_of(bindings, part, &count);
-    if (count == needed) {
-        return 1;
-    }
-    if (!dmlops_initializes(bindings)) {
+    const dmlops_place place = {NULL, part->name, -1};
+    if (!state->initializes) {
         if (!state->advice) {
-    dmlops_report(run, "DML-BINDING-count", &place, NULL, "%m has %i bindings; it must have %i, one for each of the %s of %s, absent ones included", (int64_t)count, (int64_t)needed, part == DMLOPS_PART_INPUTS ? "inputs" : "outputs", bindings->target_count > 0 ? bindings->targets[0]->name : "");
+    dmlops_report(run, "DML-BINDING-count", &place, NULL, "%m has %i bindings; it must have %i, one for each of the %s of %s, absent ones included", (int64_t)part->count, (int64_t)part->needed, part->part == DMLOPS_PART_INPUTS ? "inputs" : "outputs", bindings->target_count > 0 ? bindings->targets[0]->name : "");
 }
-    } else if (count > 0 || dmlops_is_needed(bindings, part)) {
-        if (part == DMLOPS_PART_INPUTS) {
+    } else if (part->count > 0 || dmlops_is_needed(bindings, part->part)) {
+        if (part->part == DMLOPS_PART_INPUTS) {
             if (!state->advice) {
-    dmlops_report(run, "DML-BINDING-init-count", &place, NULL, "%m has %i bindings; it must have %i, one for each operator to initialize", (int64_t)count, (int64_t)needed);
+    dmlops_report(run, "DML-BINDING-init-count", &place, NULL, "%m has %i bindings; it must have %i, one for each operator to initialize", (int64_t)part->count, (int64_t)part->needed);
 }
         } else {
             if (!state->advice) {
-    dmlops_report(run, "DML-BINDING-init-outputs", &place, NULL, "%m has %i bindings; it must have %i, one for each operator to initialize", (int64_t)count, (int64_t)needed);
+    dmlops_report(run, "DML-BINDING-init-outputs", &place, NULL, "%m has %i bindings; it must have %i, one for each operator to initialize", (int64_t)part->count, (int64_t)part->needed);
 }
         }
-    }
-    return 0;
-}
-
-/* Checks the type of a binding, and the length of its array. */
-static inline void dmlops_judge_type(
-    dmlops_bindings_run* state, dmlops_part part, const dmlops_binding_desc* binding, size_t index) {
-    dmlops_run* run = &state->run;
-    const dmlops_bindings* bindings = state->bindings;
-    const int is_array = dmlops_is_array(bindings, part);
-    const dmlops_place place = {NULL, dmlops_part_name(part), part <= DMLOPS_PART_OUTPUTS ? (int64_t)index : -1};
-    const int64_t type = dmlops_type_of(binding);
-    if (type != DML_BINDING_TYPE_NONE && type != (is_array ? DML_BINDING_TYPE_BUFFER_ARRAY : DML_BINDING_TYPE_BUFFER)) {
-        if (!state->advice) {
-    dmlops_report(run, "DML-BINDING-type", &place, "Type", "%m is %e; it must be %s", dmlops_names_BINDING_TYPE, type, is_array ? "BUFFER_ARRAY or NONE" : "BUFFER or NONE");
-}
-    } else if (is_array && type != DML_BINDING_TYPE_NONE && binding->count > 0 &&
-               binding->count != bindings->targets[index]->input_count) {
-        if (!state->advice) {
-    dmlops_report(run, "DML-BINDING-init-array", &place, NULL, "%m has %i entries; it must have %i, one for each input of %s", (int64_t)binding->count, (int64_t)bindings->targets[index]->input_count, bindings->targets[index]->name);
-}
     }
 }
 
@@ -24089,7 +23085,7 @@ static inline void dmlops_judge_presence(dmlops_bindings_run* state, const dmlop
     dmlops_report(run, "DML-BINDING-persistent-unneeded", bound->place, NULL, "%m is bound, but %s needs no persistent resource", name);
 }
         }
-    } else if (dmlops_initializes(state->bindings)) {
+    } else if (state->initializes) {
         if (is_bound != bound->need->owned) {
             if (!state->advice) {
     dmlops_report(run, "DML-BINDING-owned-init", bound->place, NULL, "%1 is %s", is_bound ? "bound, but it is not OWNED_BY_DML" : "not bound, but it is OWNED_BY_DML");
@@ -24117,9 +23113,10 @@ static inline void dmlops_judge_range(dmlops_bindings_run* state, const dmlops_b
     dmlops_run* run = &state->run;
     const dmlops_range* range = bound->range;
     const dmlops_range* initialized = &state->bindings->initialized;
-    const int owned = dmlops_initializes(state->bindings) && bound->need != NULL && bound->need->owned;
+    const int owned = state->initializes && bound->need != NULL && bound->need->owned;
     const uint32_t heaps = owned ? 1u << 1 | 1u << 4 | 1u << 2 : 1u << 1 | 1u << 4;
-    dmlops_range_values values;
+    const dmlops_range_values values = {
+        range->offset, range->size, range->width, bound->required, bound->need != NULL ? bound->need->alignment : 0};
     if (range->dimension != 0 && range->dimension != 1) {
         if (!state->advice) {
     dmlops_report(run, "DML-BINDING-buffer-dimension", bound->place, "Buffer", "%m has the dimension %e; it must be a %s", dmlops_names_RESOURCE_DIMENSION, (int64_t)range->dimension, "BUFFER");
@@ -24136,23 +23133,9 @@ static inline void dmlops_judge_range(dmlops_bindings_run* state, const dmlops_b
 }
         return;
     }
-    values.Offset = range->offset;
-    values.SizeInBytes = range->size;
-    values.Width = range->width;
-    values.RequiredSize = bound->required;
-    values.GuaranteedBaseOffsetAlignment = bound->need != NULL ? bound->need->alignment : 0;
     run->ends[0] = bound->label;
-    for (size_t i = 0; i < sizeof dmlops_range_rules / sizeof *dmlops_range_rules; ++i) {
-        const dmlops_range_rule* rule = &dmlops_range_rules[i];
-        dmlops_program program;
-        if ((rule->roles & (unsigned)bound->role) == 0 || rule->advice != state->advice) {
-            continue;
-        }
-        dmlops_start(&program, dmlops_range_code, rule->start, &values, 0);
-        if (dmlops_fails(&program)) {
-            dmlops_report(run, rule->id, bound->place, rule->field, rule->format, &program);
-        }
-    }
+    dmlops_judge_values(
+        run, dmlops_range_checks, dmlops_range_code, &values, (unsigned)bound->role, state->advice, &bound->place);
     if (bound->part == DMLOPS_PART_PERSISTENT && bound->target != NULL && initialized->buffer != 0 &&
         (range->buffer != initialized->buffer || range->offset != initialized->offset)) {
         if (!state->advice) {
@@ -24167,10 +23150,9 @@ static inline void dmlops_judge_hazard(
     dmlops_run* run = &state->run;
     const dmlops_range* one = bound->range;
     const dmlops_range* two = other->range;
-    const int initializes = dmlops_initializes(state->bindings);
     run->ends[0] = bound->label;
     run->ends[1] = other->label;
-    if (initializes && bound->part == DMLOPS_PART_OUTPUTS && other->part == DMLOPS_PART_INPUTS) {
+    if (state->initializes && bound->part == DMLOPS_PART_OUTPUTS && other->part == DMLOPS_PART_INPUTS) {
         if (one->buffer == two->buffer) {
             if (!state->advice) {
     dmlops_report(run, "DML-BINDING-hazard-init", bound->place, NULL, "%1 is in the same buffer as %2, which is read to initialize it");
@@ -24216,28 +23198,17 @@ static inline void dmlops_judge_hazard(
     }
 }
 
-/* The parts in the order in which they are judged. What is written is compared with all before it, and with the persistent
-   resource. */
-static const dmlops_part dmlops_parts[] = {
-    DMLOPS_PART_INPUTS, DMLOPS_PART_OUTPUTS, DMLOPS_PART_PERSISTENT, DMLOPS_PART_TEMPORARY};
-
 /* Checks what is written, at `bound`, against all that is bound. */
 static inline void dmlops_judge_hazards(dmlops_bindings_run* state, const dmlops_bound_range* bound) {
-    const dmlops_bindings* bindings = state->bindings;
     for (size_t p = 0; p < 3; ++p) {
-        const dmlops_part part = dmlops_parts[p];
-        const unsigned judged = bindings->judged & ((unsigned)part | (unsigned)bound->part);
-        size_t count;
-        const dmlops_binding_desc* list = dmlops_part_of(bindings, part, &count);
-        if ((bindings->bound & (unsigned)part) == 0 || judged == 0 || count != dmlops_part_needs(bindings, part)) {
-            continue;
-        }
-        for (size_t i = 0; i < count && (part != bound->part || i < bound->index); ++i) {
-            const size_t entries = dmlops_entries(bindings, part, &list[i], i);
+        const dmlops_bound_part* part = &state->parts[p];
+        const unsigned judged = state->bindings->judged & ((unsigned)part->part | (unsigned)bound->part);
+        for (size_t i = 0; judged != 0 && dmlops_is_followed(state, part) && i < part->count; ++i) {
+            const size_t entries = part->part == bound->part && i >= bound->index ? 0 : dmlops_entries(state, part, i, 0);
             for (size_t entry = 0; entry < entries; ++entry) {
-                if (dmlops_range_at(&list[i], entry) != NULL) {
+                if (dmlops_range_at(&part->list[i], entry) != NULL) {
                     dmlops_bound_range other;
-                    dmlops_bound_at(bindings, part, &list[i], i, entry, &other);
+                    dmlops_bound_at(state, part, i, entry, &other);
                     dmlops_judge_hazard(state, bound, &other);
                 }
             }
@@ -24245,27 +23216,21 @@ static inline void dmlops_judge_hazards(dmlops_bindings_run* state, const dmlops
     }
 }
 
-/* Checks a part by itself if it is to be judged, and then, if it is written, against the others. */
-DMLOPS_CALLED void dmlops_judge_part(dmlops_bindings_run* state, dmlops_part part, int hazards) {
-    const dmlops_bindings* bindings = state->bindings;
-    const int judged = (bindings->judged & (unsigned)part) != 0;
-    size_t count;
-    const dmlops_binding_desc* list = dmlops_part_of(bindings, part, &count);
-    if ((bindings->bound & (unsigned)part) == 0 || count != dmlops_part_needs(bindings, part)) {
-        if ((bindings->bound & (unsigned)part) != 0 && judged && !hazards) {
+/* Checks a part by itself if it is to be judged; or, if it is written, against the others. */
+DMLOPS_CALLED void dmlops_judge_part(dmlops_bindings_run* state, const dmlops_bound_part* part, int hazards) {
+    const int judged = !hazards && (state->bindings->judged & (unsigned)part->part) != 0;
+    if (!dmlops_is_followed(state, part)) {
+        if ((state->bindings->bound & (unsigned)part->part) != 0 && judged) {
             dmlops_judge_count(state, part);
         }
         return;
     }
-    for (size_t i = 0; i < count; ++i) {
-        const size_t entries = dmlops_entries(bindings, part, &list[i], i);
-        if (judged && !hazards) {
-            dmlops_judge_type(state, part, &list[i], i);
-        }
+    for (size_t i = 0; i < part->count; ++i) {
+        const size_t entries = dmlops_entries(state, part, i, judged);
         for (size_t entry = 0; entry < entries; ++entry) {
             dmlops_bound_range bound;
-            dmlops_bound_at(bindings, part, &list[i], i, entry, &bound);
-            if (judged && !hazards) {
+            dmlops_bound_at(state, part, i, entry, &bound);
+            if (judged) {
                 dmlops_judge_presence(state, &bound);
             }
             if (bound.range != NULL && hazards) {
@@ -24281,14 +23246,13 @@ DMLOPS_CALLED void dmlops_judge_part(dmlops_bindings_run* state, dmlops_part par
 DMLOPS_CALLED size_t dmlops_judge_bindings(
     const dmlops_bindings* bindings, int advice, dmlops_violation* out, size_t capacity) {
     dmlops_bindings_run state;
-    dmlops_begin_graph(&state.run, (DML_FEATURE_LEVEL)0, out, capacity);
-    state.bindings = bindings;
-    state.advice = advice;
+    dmlops_begin(&state.run, 0, out, capacity);
+    dmlops_begin_bindings(&state, bindings, advice);
     for (size_t i = 0; i < 4; ++i) {
-        dmlops_judge_part(&state, dmlops_parts[i], 0);
+        dmlops_judge_part(&state, &state.parts[i], 0);
     }
-    dmlops_judge_part(&state, DMLOPS_PART_OUTPUTS, 1);
-    dmlops_judge_part(&state, DMLOPS_PART_TEMPORARY, 1);
+    dmlops_judge_part(&state, &state.parts[1], 1);
+    dmlops_judge_part(&state, &state.parts[3], 1);
     return state.run.count;
 }
 
@@ -24301,29 +23265,6 @@ DMLOPS_API size_t dmlops_advise_on_bindings(const dmlops_bindings* bindings, dml
 }
 
 /* JSON. */
-
-/* Text that may be longer than the memory for it; its length goes on counting. */
-typedef struct dmlops_json {
-    char* text;
-    size_t size;
-    size_t length;
-} dmlops_json;
-
-DMLOPS_CALLED void dmlops_write(dmlops_json* json, const char* more) {
-    for (; *more != '\0'; ++more, ++json->length) {
-        if (json->length + 1 < json->size) {
-            json->text[json->length] = *more;
-        }
-    }
-}
-
-/* Ends the text, as snprintf does. */
-static inline size_t dmlops_end_json(dmlops_json* json) {
-    if (json->size > 0) {
-        json->text[json->length < json->size ? json->length : json->size - 1] = '\0';
-    }
-    return json->length;
-}
 
 /* The bytes of the UTF-8 character that comes next; 0 if there is none. */
 static inline size_t dmlops_utf8(const unsigned char* next) {
@@ -24342,8 +23283,8 @@ static inline size_t dmlops_utf8(const unsigned char* next) {
 }
 
 /* A string; each byte that is not UTF-8 becomes a question mark. */
-DMLOPS_CALLED void dmlops_write_string(dmlops_json* json, const char* string) {
-    dmlops_write(json, "\"");
+DMLOPS_CALLED void dmlops_write_string(dmlops_text* json, const char* string) {
+    dmlops_put(json, "\"");
     while (*string != '\0') {
         char one[8] = "?";
         size_t length = dmlops_utf8((const unsigned char*)string);
@@ -24355,30 +23296,21 @@ DMLOPS_CALLED void dmlops_write_string(dmlops_json* json, const char* string) {
         } else {
             length = 1;
         }
-        dmlops_write(json, one);
+        dmlops_put(json, one);
         string += length;
     }
-    dmlops_write(json, "\"");
-}
-
-DMLOPS_CALLED void dmlops_write_integer(dmlops_json* json, int is_negative, uint64_t magnitude) {
-    char digits[DMLOPS_MOST_DIGITS];
-    dmlops_write(json, dmlops_digits(digits, is_negative, magnitude));
-}
-
-static inline void dmlops_write_signed(dmlops_json* json, int64_t value) {
-    dmlops_write_integer(json, value < 0, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    dmlops_put(json, "\"");
 }
 
 /* A number with so many significant digits, and a sign that it is no integer. JSON has no NaN and no infinity: these are
    strings. */
-DMLOPS_CALLED void dmlops_write_float(dmlops_json* json, double value, int precision) {
+DMLOPS_CALLED void dmlops_write_float(dmlops_text* json, double value, int precision) {
     char memory[DMLOPS_MOST_DIGITS];
     const char* digits = dmlops_float_digits(memory, value, precision);
     const int is_finite = value - value == 0;
-    dmlops_write(json, is_finite ? "" : "\"");
-    dmlops_write(json, digits);
-    dmlops_write(json, !is_finite ? "\"" : strpbrk(digits, ".e") == NULL ? ".0" : "");
+    dmlops_put(json, is_finite ? "" : "\"");
+    dmlops_put(json, digits);
+    dmlops_put(json, !is_finite ? "\"" : strpbrk(digits, ".e") == NULL ? ".0" : "");
 }
 
 /* The number with these bits, of a float type of at most 32 bits. */
@@ -24394,19 +23326,45 @@ DMLOPS_CALLED double dmlops_float_of_bits(uint64_t bits, int64_t type) {
     return bits >> (size - 1) & 1 ? -value : value;
 }
 
+/* The types of elements in a union, by data type. */
+static const uint8_t dmlops_element_types[] = {
+    DMLOPS_TYPE_NONE, DMLOPS_TYPE_FLOAT, DMLOPS_TYPE_FLOAT16, DMLOPS_TYPE_UINT, DMLOPS_TYPE_UINT16, DMLOPS_TYPE_BYTE, DMLOPS_TYPE_INT, DMLOPS_TYPE_INT16, DMLOPS_TYPE_INT8, DMLOPS_TYPE_DOUBLE, DMLOPS_TYPE_UINT64, DMLOPS_TYPE_INT64, DMLOPS_TYPE_BYTE, DMLOPS_TYPE_INT8, 
+};
+
 /* A number at an address, a struct of numbers, or a union, whose type is `data_type`. */
-DMLOPS_CALLED void dmlops_write_number(dmlops_json* json, dmlops_type type, const char* at, int64_t data_type) {
+DMLOPS_CALLED void dmlops_write_number(dmlops_text* json, dmlops_type type, const char* at, int64_t data_type) {
     (void)data_type; /* which unions alone need */
     switch (type) {
     case DMLOPS_TYPE_NONE:
         break;
-    case DMLOPS_TYPE_SCALE_BIAS:
-        dmlops_write(json, "{\"Scale\": ");
-        dmlops_write_number(json, DMLOPS_TYPE_FLOAT, at + offsetof(DML_SCALE_BIAS, Scale), 0);
-        dmlops_write(json, ", \"Bias\": ");
-        dmlops_write_number(json, DMLOPS_TYPE_FLOAT, at + offsetof(DML_SCALE_BIAS, Bias), 0);
-        dmlops_write(json, "}");
+    case DMLOPS_TYPE_UINT:
+    {
+        UINT value;
+        memcpy(&value, at, sizeof value);
+        dmlops_put_unsigned(json, value);
         break;
+    }
+    case DMLOPS_TYPE_UINT64:
+    {
+        UINT64 value;
+        memcpy(&value, at, sizeof value);
+        dmlops_put_unsigned(json, value);
+        break;
+    }
+    case DMLOPS_TYPE_INT:
+    {
+        INT value;
+        memcpy(&value, at, sizeof value);
+        dmlops_put_integer(json, value);
+        break;
+    }
+    case DMLOPS_TYPE_BOOL:
+    {
+        int32_t value;
+        memcpy(&value, at, sizeof value);
+        dmlops_put(json, value != 0 ? "true" : "false");
+        break;
+    }
     case DMLOPS_TYPE_FLOAT:
     {
         FLOAT value;
@@ -24414,140 +23372,60 @@ DMLOPS_CALLED void dmlops_write_number(dmlops_json* json, dmlops_type type, cons
         dmlops_write_float(json, value, 9);
         break;
     }
-    case DMLOPS_TYPE_UINT:
-    {
-        UINT value;
-        memcpy(&value, at, sizeof value);
-        dmlops_write_integer(json, 0, value);
-        break;
-    }
-    case DMLOPS_TYPE_BOOL:
-    {
-        int32_t value;
-        memcpy(&value, at, sizeof value);
-        dmlops_write(json, value != 0 ? "true" : "false");
-        break;
-    }
-    case DMLOPS_TYPE_SIZE_2D:
-        dmlops_write(json, "{\"Width\": ");
-        dmlops_write_number(json, DMLOPS_TYPE_UINT, at + offsetof(DML_SIZE_2D, Width), 0);
-        dmlops_write(json, ", \"Height\": ");
-        dmlops_write_number(json, DMLOPS_TYPE_UINT, at + offsetof(DML_SIZE_2D, Height), 0);
-        dmlops_write(json, "}");
-        break;
-    case DMLOPS_TYPE_INT:
-    {
-        INT value;
-        memcpy(&value, at, sizeof value);
-        dmlops_write_signed(json, value);
-        break;
-    }
-    case DMLOPS_TYPE_SCALAR_UNION:
-        switch (data_type) {
-        case 1: /* FLOAT32 */
-            dmlops_write_number(json, DMLOPS_TYPE_FLOAT, at, 0);
-            break;
-        case 2: /* FLOAT16 */
-            dmlops_write_number(json, DMLOPS_TYPE_FLOAT16, at, 0);
-            break;
-        case 3: /* UINT32 */
-            dmlops_write_number(json, DMLOPS_TYPE_UINT32, at, 0);
-            break;
-        case 4: /* UINT16 */
-            dmlops_write_number(json, DMLOPS_TYPE_UINT16, at, 0);
-            break;
-        case 5: /* UINT8 */
-            dmlops_write_number(json, DMLOPS_TYPE_UINT8, at, 0);
-            break;
-        case 6: /* INT32 */
-            dmlops_write_number(json, DMLOPS_TYPE_INT32, at, 0);
-            break;
-        case 7: /* INT16 */
-            dmlops_write_number(json, DMLOPS_TYPE_INT16, at, 0);
-            break;
-        case 8: /* INT8 */
-            dmlops_write_number(json, DMLOPS_TYPE_INT8, at, 0);
-            break;
-        case 9: /* FLOAT64 */
-            dmlops_write_number(json, DMLOPS_TYPE_DOUBLE, at, 0);
-            break;
-        case 10: /* UINT64 */
-            dmlops_write_number(json, DMLOPS_TYPE_UINT64, at, 0);
-            break;
-        case 11: /* INT64 */
-            dmlops_write_number(json, DMLOPS_TYPE_INT64, at, 0);
-            break;
-        case 12: /* UINT4 */
-            dmlops_write_number(json, DMLOPS_TYPE_UINT8, at, 0);
-            break;
-        case 13: /* INT4 */
-            dmlops_write_number(json, DMLOPS_TYPE_INT8, at, 0);
-            break;
-        default:
-            dmlops_write(json, "0");
-        }
-        break;
     case DMLOPS_TYPE_BYTE:
     {
         BYTE value;
         memcpy(&value, at, sizeof value);
-        dmlops_write_integer(json, 0, value);
+        dmlops_put_unsigned(json, value);
         break;
     }
     case DMLOPS_TYPE_INT8:
     {
         INT8 value;
         memcpy(&value, at, sizeof value);
-        dmlops_write_signed(json, value);
+        dmlops_put_integer(json, value);
         break;
     }
     case DMLOPS_TYPE_UINT8:
     {
         UINT8 value;
         memcpy(&value, at, sizeof value);
-        dmlops_write_integer(json, 0, value);
+        dmlops_put_unsigned(json, value);
         break;
     }
     case DMLOPS_TYPE_INT16:
     {
         INT16 value;
         memcpy(&value, at, sizeof value);
-        dmlops_write_signed(json, value);
+        dmlops_put_integer(json, value);
         break;
     }
     case DMLOPS_TYPE_UINT16:
     {
         UINT16 value;
         memcpy(&value, at, sizeof value);
-        dmlops_write_integer(json, 0, value);
+        dmlops_put_unsigned(json, value);
         break;
     }
     case DMLOPS_TYPE_INT32:
     {
         INT32 value;
         memcpy(&value, at, sizeof value);
-        dmlops_write_signed(json, value);
+        dmlops_put_integer(json, value);
         break;
     }
     case DMLOPS_TYPE_UINT32:
     {
         UINT32 value;
         memcpy(&value, at, sizeof value);
-        dmlops_write_integer(json, 0, value);
+        dmlops_put_unsigned(json, value);
         break;
     }
     case DMLOPS_TYPE_INT64:
     {
         INT64 value;
         memcpy(&value, at, sizeof value);
-        dmlops_write_signed(json, value);
-        break;
-    }
-    case DMLOPS_TYPE_UINT64:
-    {
-        UINT64 value;
-        memcpy(&value, at, sizeof value);
-        dmlops_write_integer(json, 0, value);
+        dmlops_put_integer(json, value);
         break;
     }
     case DMLOPS_TYPE_DOUBLE:
@@ -24557,6 +23435,34 @@ DMLOPS_CALLED void dmlops_write_number(dmlops_json* json, dmlops_type type, cons
         dmlops_write_float(json, value, 17);
         break;
     }
+    case DMLOPS_TYPE_SIZE_T:
+    {
+        size_t value;
+        memcpy(&value, at, sizeof value);
+        dmlops_put_unsigned(json, value);
+        break;
+    }
+    case DMLOPS_TYPE_SCALE_BIAS:
+        dmlops_put(json, "{\"Scale\": ");
+        dmlops_write_number(json, DMLOPS_TYPE_FLOAT, at + offsetof(DML_SCALE_BIAS, Scale), 0);
+        dmlops_put(json, ", \"Bias\": ");
+        dmlops_write_number(json, DMLOPS_TYPE_FLOAT, at + offsetof(DML_SCALE_BIAS, Bias), 0);
+        dmlops_put(json, "}");
+        break;
+    case DMLOPS_TYPE_SIZE_2D:
+        dmlops_put(json, "{\"Width\": ");
+        dmlops_write_number(json, DMLOPS_TYPE_UINT, at + offsetof(DML_SIZE_2D, Width), 0);
+        dmlops_put(json, ", \"Height\": ");
+        dmlops_write_number(json, DMLOPS_TYPE_UINT, at + offsetof(DML_SIZE_2D, Height), 0);
+        dmlops_put(json, "}");
+        break;
+    case DMLOPS_TYPE_SCALAR_UNION:
+        if (data_type < (int64_t)sizeof dmlops_element_types && dmlops_element_types[data_type] != DMLOPS_TYPE_NONE) {
+            dmlops_write_number(json, (dmlops_type)dmlops_element_types[data_type], at, 0);
+        } else {
+            dmlops_put(json, "0");
+        }
+        break;
     case DMLOPS_TYPE_FLOAT16:
     {
         uint16_t value;
@@ -24577,14 +23483,14 @@ static const dmlops_member dmlops_tensor_members[] = {
     {"GuaranteedBaseOffsetAlignment", offsetof(DML_BUFFER_TENSOR_DESC, GuaranteedBaseOffsetAlignment), DMLOPS_ALONE, 0, DMLOPS_BY_VALUE, DMLOPS_TYPE_UINT, 0, 0, 0, 0},
 };
 
-static inline void dmlops_write_operator(dmlops_json* json, const DML_OPERATOR_DESC* desc, int is_activation);
+static inline void dmlops_write_operator(dmlops_text* json, const DML_OPERATOR_DESC* desc, int is_activation);
 DMLOPS_CALLED void dmlops_write_members(
-    dmlops_json* json, const dmlops_member* members, size_t count, const void* description, int is_activation,
+    dmlops_text* json, const dmlops_member* members, size_t count, const void* description, int is_activation,
     const char* without);
 
 /* A tensor, without a total size that follows from the rest; of another type than BUFFER only the type, for nothing else is
    known of it. */
-static inline void dmlops_write_tensor(dmlops_json* json, const DML_TENSOR_DESC* tensor) {
+static inline void dmlops_write_tensor(dmlops_text* json, const DML_TENSOR_DESC* tensor) {
     if (dmlops_is_buffer(tensor) && tensor->Desc != NULL) {
         const DML_BUFFER_TENSOR_DESC* buffer = (const DML_BUFFER_TENSOR_DESC*)tensor->Desc;
         const int follows = buffer->DimensionCount > 0 && buffer->DimensionCount <= DML_TENSOR_DIMENSION_COUNT_MAX1 &&
@@ -24594,22 +23500,22 @@ static inline void dmlops_write_tensor(dmlops_json* json, const DML_TENSOR_DESC*
             json, dmlops_tensor_members, sizeof dmlops_tensor_members / sizeof *dmlops_tensor_members, buffer, 0,
             follows ? "TotalTensorSizeInBytes" : NULL);
     } else {
-        dmlops_write(json, "{\"Type\": ");
-        dmlops_write_signed(json, dmlops_enum(&tensor->Type));
-        dmlops_write(json, ", \"Desc\": null}");
+        dmlops_put(json, "{\"Type\": ");
+        dmlops_put_integer(json, dmlops_enum(&tensor->Type));
+        dmlops_put(json, ", \"Desc\": null}");
     }
 }
 
 /* An entry of a member that is an address. */
 static inline void dmlops_write_entry(
-    dmlops_json* json, const dmlops_member* member, const void* entries, int64_t at, int is_activation) {
+    dmlops_text* json, const dmlops_member* member, const void* entries, int64_t at, int is_activation) {
     switch ((dmlops_kind)member->kind) {
     case DMLOPS_TENSOR:
         dmlops_write_tensor(json, (const DML_TENSOR_DESC*)entries + at);
         break;
     case DMLOPS_ACTIVATION:
         if (is_activation) { /* activations have none of their own */
-            dmlops_write(json, "null");
+            dmlops_put(json, "null");
         } else {
             dmlops_write_operator(json, (const DML_OPERATOR_DESC*)entries + at, 1);
         }
@@ -24620,7 +23526,7 @@ static inline void dmlops_write_entry(
 }
 
 static inline void dmlops_write_member(
-    dmlops_json* json, const dmlops_member* member, const void* description, int is_activation) {
+    dmlops_text* json, const dmlops_member* member, const void* description, int is_activation) {
     const char* at = (const char*)description + member->offset;
     if (member->kind == DMLOPS_ENUM) {
         const int64_t value = dmlops_enum(at);
@@ -24628,13 +23534,13 @@ static inline void dmlops_write_member(
         if (name != NULL) {
             dmlops_write_string(json, name);
         } else {
-            dmlops_write_signed(json, value);
+            dmlops_put_integer(json, value);
         }
     } else if (member->kind == DMLOPS_BY_VALUE) {
         dmlops_write_number(
             json, (dmlops_type)member->type, at, dmlops_enum((const char*)description + member->detail));
     } else if (member->count == DMLOPS_ALONE && dmlops_address(description, member) == NULL) {
-        dmlops_write(json, "null");
+        dmlops_put(json, "null");
     } else if (member->count == DMLOPS_ALONE) {
         dmlops_write_entry(json, member, dmlops_address(description, member), 0, is_activation);
     } else {
@@ -24642,174 +23548,174 @@ static inline void dmlops_write_member(
         UINT whole;
         memcpy(&whole, (const char*)description + member->count, sizeof whole);
         if (count < whole) {
-            dmlops_write(json, "null");
+            dmlops_put(json, "null");
             return;
         }
-        dmlops_write(json, "[");
+        dmlops_put(json, "[");
         for (int64_t i = 0; i < count; ++i) {
-            dmlops_write(json, i > 0 ? ", " : "");
+            dmlops_put(json, i > 0 ? ", " : "");
             dmlops_write_entry(json, member, dmlops_address(description, member), i, is_activation);
         }
-        dmlops_write(json, "]");
+        dmlops_put(json, "]");
     }
 }
 
 /* The members of a struct, without optional ones that are absent, and without the one of a name. */
 DMLOPS_CALLED void dmlops_write_members(
-    dmlops_json* json, const dmlops_member* members, size_t count, const void* description, int is_activation,
+    dmlops_text* json, const dmlops_member* members, size_t count, const void* description, int is_activation,
     const char* without) {
     const char* separator = "{";
     for (size_t i = 0; i < count; ++i) {
         const int is_absent = dmlops_is_pointer(&members[i]) && dmlops_address(description, &members[i]) == NULL;
         const int is_left_out = without != NULL && strcmp(members[i].name, without) == 0;
         if (!is_left_out && (!is_absent || !members[i].optional)) {
-            dmlops_write(json, separator);
+            dmlops_put(json, separator);
             dmlops_write_string(json, members[i].name);
-            dmlops_write(json, ": ");
+            dmlops_put(json, ": ");
             dmlops_write_member(json, &members[i], description, is_activation);
             separator = ", ";
         }
     }
-    dmlops_write(json, *separator == '{' ? "{}" : "}");
+    dmlops_put(json, *separator == '{' ? "{}" : "}");
 }
 
 /* The type and the members of a description, within an object. */
-static inline void dmlops_write_described(dmlops_json* json, const DML_OPERATOR_DESC* desc, int is_activation) {
+static inline void dmlops_write_described(dmlops_text* json, const DML_OPERATOR_DESC* desc, int is_activation) {
     const int64_t type = dmlops_enum(&desc->Type);
     const dmlops_operator* op = dmlops_find(type);
-    dmlops_write(json, "\"type\": ");
+    dmlops_put(json, "\"type\": ");
     if (op != NULL) {
-        dmlops_write(json, "\"DML_OPERATOR_");
-        dmlops_write(json, dmlops_operator_name(type));
-        dmlops_write(json, "\"");
+        dmlops_put(json, "\"DML_OPERATOR_");
+        dmlops_put(json, dmlops_operator_name(type));
+        dmlops_put(json, "\"");
     } else {
-        dmlops_write_signed(json, type);
+        dmlops_put_integer(json, type);
     }
-    dmlops_write(json, ", \"desc\": ");
+    dmlops_put(json, ", \"desc\": ");
     if (op != NULL && desc->Desc != NULL) {
         dmlops_write_members(json, op->members, op->member_count, desc->Desc, is_activation, NULL);
     } else {
-        dmlops_write(json, "null");
+        dmlops_put(json, "null");
     }
 }
 
-static inline void dmlops_write_operator(dmlops_json* json, const DML_OPERATOR_DESC* desc, int is_activation) {
-    dmlops_write(json, "{");
+static inline void dmlops_write_operator(dmlops_text* json, const DML_OPERATOR_DESC* desc, int is_activation) {
+    dmlops_put(json, "{");
     dmlops_write_described(json, desc, is_activation);
-    dmlops_write(json, "}");
+    dmlops_put(json, "}");
 }
 
 DMLOPS_API size_t dmlops_to_json(const DML_OPERATOR_DESC* desc, char* text, size_t size) {
-    dmlops_json json = {text, size, 0};
+    dmlops_text json = {text, size, 0, 0};
     if (desc == NULL) {
-        dmlops_write(&json, "null");
+        dmlops_put(&json, "null");
     } else {
         dmlops_write_operator(&json, desc, 0);
     }
-    return dmlops_end_json(&json);
+    return json.length;
 }
 
 /* Graphs. */
 
-static inline void dmlops_write_edges(dmlops_json* json, const DML_GRAPH_DESC* graph, int64_t type) {
+static inline void dmlops_write_edges(dmlops_text* json, const DML_GRAPH_DESC* graph, int64_t type) {
     const dmlops_edge_list* list = &dmlops_edge_lists[type - 1];
     UINT count;
     const DML_GRAPH_EDGE_DESC* edges = dmlops_edges_of(graph, type, &count);
-    dmlops_write(json, ", ");
+    dmlops_put(json, ", ");
     dmlops_write_string(json, list->name);
-    dmlops_write(json, edges == NULL && count > 0 ? ": null" : ": [");
+    dmlops_put(json, edges == NULL && count > 0 ? ": null" : ": [");
     for (UINT i = 0; edges != NULL && i < count; ++i) {
-        dmlops_write(json, i > 0 ? ", " : "");
+        dmlops_put(json, i > 0 ? ", " : "");
         if (edges[i].Desc != NULL && dmlops_enum(&edges[i].Type) == type) {
             const dmlops_edge edge = dmlops_edge_of(&edges[i], type);
-            const UINT indices[] = {edge.from_node, edge.from_slot, edge.to_node, edge.to_slot};
             const char* separator = "{";
-            for (int j = 0; j < 4; ++j) {
-                if (list->members[j] != NULL) {
-                    dmlops_write(json, separator);
-                    dmlops_write_string(json, list->members[j]);
-                    dmlops_write(json, ": ");
-                    dmlops_write_integer(json, 0, indices[j]);
+            for (int j = 0; j < 4; ++j) { /* an end, from the last one on; of that the node, then the slot */
+                const char* member = list->members[j < 2][j % 2];
+                if (member != NULL) {
+                    dmlops_put(json, separator);
+                    dmlops_write_string(json, member);
+                    dmlops_put(json, ": ");
+                    dmlops_put_unsigned(json, j % 2 == 0 ? edge.node[j < 2] : edge.slot[j < 2]);
                     separator = ", ";
                 }
             }
-            dmlops_write(json, "}");
+            dmlops_put(json, "}");
         } else {
-            dmlops_write(json, "null");
+            dmlops_put(json, "null");
         }
     }
-    dmlops_write(json, edges == NULL && count > 0 ? "" : "]");
+    dmlops_put(json, edges == NULL && count > 0 ? "" : "]");
 }
 
 /* Bytes as base64. */
-static inline void dmlops_write_bytes(dmlops_json* json, const unsigned char* bytes, size_t size) {
+static inline void dmlops_write_bytes(dmlops_text* json, const unsigned char* bytes, size_t size) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    dmlops_write(json, "\"");
+    dmlops_put(json, "\"");
     for (size_t i = 0; i < size; i += 3) {
         const size_t left = size - i;
         const unsigned word = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
         const char four[] = {
             digits[word >> 18], digits[word >> 12 & 63], left > 1 ? digits[word >> 6 & 63] : '=',
             left > 2 ? digits[word & 63] : '=', '\0'};
-        dmlops_write(json, four);
+        dmlops_put(json, four);
     }
-    dmlops_write(json, "\"");
+    dmlops_put(json, "\"");
 }
 
 /* A node; null for one whose type is unknown. */
 static inline void dmlops_write_node(
-    dmlops_json* json, const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, size_t at) {
+    dmlops_text* json, const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, size_t at) {
     const int64_t type = dmlops_node_type(graph, at);
     const char* name = dmlops_node_name(graph, at);
     if (type != 1 && type != 2) {
-        dmlops_write(json, "null");
+        dmlops_put(json, "null");
         return;
     }
-    dmlops_write(json, "{");
+    dmlops_put(json, "{");
     if (name != NULL) {
-        dmlops_write(json, "\"name\": ");
+        dmlops_put(json, "\"name\": ");
         dmlops_write_string(json, name);
-        dmlops_write(json, ", ");
+        dmlops_put(json, ", ");
     }
     if (type == 2) {
         const DML_CONSTANT_DATA_GRAPH_NODE_DESC* desc =
             (const DML_CONSTANT_DATA_GRAPH_NODE_DESC*)graph->Nodes[at].Desc;
-        dmlops_write(json, "\"constant\": ");
+        dmlops_put(json, "\"constant\": ");
         if (desc->Data != NULL && desc->DataSize <= DMLOPS_CONSTANT_SIZE) {
             dmlops_write_bytes(json, (const unsigned char*)desc->Data, desc->DataSize);
         } else {
-            dmlops_write_integer(json, 0, desc->DataSize);
+            dmlops_put_unsigned(json, desc->DataSize);
         }
     } else if (operators != NULL && operators[at] != NULL) {
         dmlops_write_described(json, operators[at], 0);
     } else {
-        dmlops_write(json, "\"type\": null");
+        dmlops_put(json, "\"type\": null");
     }
-    dmlops_write(json, "}");
+    dmlops_put(json, "}");
 }
 
 DMLOPS_API size_t dmlops_graph_to_json(
     const DML_GRAPH_DESC* graph, const DML_OPERATOR_DESC* const* operators, char* text, size_t size) {
-    dmlops_json json = {text, size, 0};
+    dmlops_text json = {text, size, 0, 0};
     if (graph == NULL) {
-        dmlops_write(&json, "null");
-        return dmlops_end_json(&json);
+        dmlops_put(&json, "null");
+        return json.length;
     }
-    dmlops_write(&json, "{\"InputCount\": ");
-    dmlops_write_integer(&json, 0, graph->InputCount);
-    dmlops_write(&json, ", \"OutputCount\": ");
-    dmlops_write_integer(&json, 0, graph->OutputCount);
-    dmlops_write(&json, ", \"Nodes\": [");
+    dmlops_put(&json, "{\"InputCount\": ");
+    dmlops_put_unsigned(&json, graph->InputCount);
+    dmlops_put(&json, ", \"OutputCount\": ");
+    dmlops_put_unsigned(&json, graph->OutputCount);
+    dmlops_put(&json, ", \"Nodes\": [");
     for (UINT at = 0; graph->Nodes != NULL && at < graph->NodeCount; ++at) {
-        dmlops_write(&json, at > 0 ? ", " : "");
+        dmlops_put(&json, at > 0 ? ", " : "");
         dmlops_write_node(&json, graph, operators, at);
     }
-    dmlops_write(&json, "]");
+    dmlops_put(&json, "]");
     for (int64_t type = 1; type <= 3; ++type) {
         dmlops_write_edges(&json, graph, type);
     }
-    dmlops_write(&json, "}");
-    return dmlops_end_json(&json);
+    dmlops_put(&json, "}");
+    return json.length;
 }
 #endif
 

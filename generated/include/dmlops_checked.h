@@ -210,9 +210,27 @@ inline std::string narrow(const wchar_t* name, size_t length) {
     return text;
 }
 
-/* What is known of an object of DirectML's: it is its private data, and dies with it. */
-struct known final : IUnknown {
+/* An object of our own, which counts its references. */
+template <class Interface>
+struct counted : Interface {
     std::atomic<ULONG> refs{1};
+
+    counted() = default;
+    counted(const counted&) = delete;
+    counted& operator=(const counted&) = delete;
+    virtual ~counted() = default;
+    ULONG STDMETHODCALLTYPE AddRef() override { return ++refs; }
+    ULONG STDMETHODCALLTYPE Release() override {
+        const ULONG left = --refs;
+        if (left == 0) {
+            delete this;
+        }
+        return left;
+    }
+};
+
+/* What is known of an object of DirectML's: it is its private data, and dies with it. */
+struct known final : counted<IUnknown> {
     std::string name;
     std::vector<std::uint64_t> description; /* of an operator: a copy */
     bool is_volatile = false;               /* of what is compiled: the rest */
@@ -224,7 +242,6 @@ struct known final : IUnknown {
     bool is_initialized = false;
     dmlops_range initialized = {};
 
-    virtual ~known() = default;
     HRESULT STDMETHODCALLTYPE QueryInterface(REFIID iid, void** out) override {
         if (!same(iid, iid_unknown)) {
             *out = nullptr;
@@ -234,20 +251,19 @@ struct known final : IUnknown {
         *out = static_cast<IUnknown*>(this);
         return S_OK;
     }
-    ULONG STDMETHODCALLTYPE AddRef() override { return ++refs; }
-    ULONG STDMETHODCALLTYPE Release() override {
-        const ULONG left = --refs;
-        if (left == 0) {
-            delete this;
-        }
-        return left;
-    }
 
     const DML_OPERATOR_DESC* desc() const {
         return description.empty() ? nullptr : reinterpret_cast<const DML_OPERATOR_DESC*>(description.data());
     }
 
-    void complete(bool is_graph) {
+    /* Adds what `requirements` writes of inputs, or of outputs, as far as there is room, and counts. */
+    template <class Requirements>
+    void complete(bool is_graph, Requirements requirements) {
+        for (const bool is_output : {false, true}) {
+            std::vector<dmlops_requirement>& found = is_output ? outputs : inputs;
+            found.resize(requirements(is_output, nullptr, 0));
+            requirements(is_output, found.data(), found.size());
+        }
         target.name = name.c_str();
         target.is_graph = is_graph;
         target.inputs = inputs.data();
@@ -272,9 +288,10 @@ inline std::string given_name(IDMLObject* object) {
     return has ? narrow(name, size / sizeof *name) : "";
 }
 
-inline std::string name_of(IDMLObject* object, const known& what) {
-    const std::string name = given_name(object);
-    return name.empty() ? what.name : name;
+/* The name in reports of what is dispatched: its own, or that of its operator, or what to call it if that is not known. */
+inline std::string name_of(IDMLObject* object, const held<known>& what, const char* unknown = "the initializer") {
+    const std::string name = what ? given_name(object) : "";
+    return !name.empty() ? name : what ? what->name : unknown;
 }
 
 inline DML_BINDING_PROPERTIES properties_of(IDMLDispatchable* object) {
@@ -388,28 +405,26 @@ inline std::vector<finding> findings(const dmlops_violation* found, size_t count
     return made;
 }
 
-inline std::string json_of(const DML_OPERATOR_DESC* desc) {
-    std::string json(dmlops_to_json(desc, nullptr, 0), '\0');
-    dmlops_to_json(desc, &json[0], json.size() + 1);
-    return json;
+/* What a function writes as snprintf does. */
+template <class Write>
+std::string written(Write write) {
+    std::string text(write(nullptr, 0), '\0');
+    write(&text[0], text.size() + 1);
+    return text;
 }
 
-/* A wrapper of an object that the device makes. */
-template <class Interface, class Real = Interface>
-struct child : Interface {
-    std::atomic<ULONG> refs{1};
+/* A wrapper, which holds a reference to what it wraps. */
+template <class Interface, class Real>
+struct wrapper : counted<Interface> {
     Real* real;
-    IDMLDevice* device;
-    session& context;
 
-    child(Real* wrapped, IDMLDevice* owner, session& to) : real(wrapped), device(owner), context(to) { device->AddRef(); }
-    child(const child&) = delete;
-    child& operator=(const child&) = delete;
-    virtual ~child() {
-        real->Release();
-        device->Release();
+    explicit wrapper(Real* wrapped) : real(wrapped) {}
+    virtual ~wrapper() { real->Release(); }
+
+    /* The wrapper as an interface of its own; null for another one, which what it wraps may have. */
+    virtual void* as(REFIID iid) {
+        return same(iid, iid_IDMLObject) || same(iid, iid_unknown) ? static_cast<Interface*>(this) : nullptr;
     }
-    virtual bool is(REFIID iid) const = 0;
 
     HRESULT STDMETHODCALLTYPE QueryInterface(REFIID iid, void** out) override {
         if (out == nullptr) {
@@ -420,20 +435,12 @@ struct child : Interface {
             real->AddRef();
             return S_OK;
         }
-        if (is(iid) || same(iid, iid_IDMLDeviceChild) || same(iid, iid_IDMLObject) || same(iid, iid_unknown)) {
-            AddRef();
-            *out = static_cast<Interface*>(this);
+        if (void* const own = as(iid)) {
+            this->AddRef();
+            *out = own;
             return S_OK;
         }
         return real->QueryInterface(iid, out);
-    }
-    ULONG STDMETHODCALLTYPE AddRef() override { return ++refs; }
-    ULONG STDMETHODCALLTYPE Release() override {
-        const ULONG left = --refs;
-        if (left == 0) {
-            delete this;
-        }
-        return left;
     }
     HRESULT STDMETHODCALLTYPE GetPrivateData(REFGUID guid, UINT* size, void* data) override {
         return real->GetPrivateData(guid, size, data);
@@ -445,6 +452,24 @@ struct child : Interface {
         return real->SetPrivateDataInterface(guid, data);
     }
     HRESULT STDMETHODCALLTYPE SetName(PCWSTR name) override { return real->SetName(name); }
+};
+
+/* A wrapper of an object that the device makes. */
+template <class Interface, class Real = Interface>
+struct child : wrapper<Interface, Real> {
+    IDMLDevice* device;
+    session& context;
+
+    child(Real* wrapped, IDMLDevice* owner, session& to) : wrapper<Interface, Real>(wrapped), device(owner), context(to) {
+        device->AddRef();
+    }
+    virtual ~child() { device->Release(); }
+    virtual bool is(REFIID iid) const = 0;
+
+    void* as(REFIID iid) override {
+        const bool is_own = is(iid) || same(iid, iid_IDMLDeviceChild);
+        return is_own ? static_cast<Interface*>(this) : wrapper<Interface, Real>::as(iid);
+    }
     HRESULT STDMETHODCALLTYPE GetDevice(REFIID iid, void** out) override { return device->QueryInterface(iid, out); }
 
     /* Reports that a method which returns nothing removed the device, once: the next call would fail, far from the cause. */
@@ -614,7 +639,7 @@ struct binding_table final : child<IDMLBindingTable> {
             label = label.empty() ? "the initializer" : label;
         } else if (const held<known> what = known_of(owner)) {
             targets.push_back(what);
-            label = name_of(owner, *what.get());
+            label = name_of(owner, what);
         }
     }
 
@@ -654,41 +679,32 @@ struct binding_table final : child<IDMLBindingTable> {
         context.say_all(call, findings(found, count, is_valid), label, "");
     }
 
-    void STDMETHODCALLTYPE BindInputs(UINT count, const DML_BINDING_DESC* descs) override {
+    /* Judges what is bound to a part of the table, and passes it on. */
+    template <class Call>
+    void bind(const char* call, part& to, dmlops_part bit, UINT count, const DML_BINDING_DESC* descs, Call pass) {
         {
             const locked lock(state);
-            inputs.take(count, descs);
-            judge("BindInputs", DMLOPS_PART_INPUTS);
+            to.take(count, descs);
+            judge(call, bit);
         }
-        real->BindInputs(count, descs);
-        report_removal("BindInputs", label);
+        pass();
+        report_removal(call, label);
+    }
+    void STDMETHODCALLTYPE BindInputs(UINT count, const DML_BINDING_DESC* descs) override {
+        bind("BindInputs", inputs, DMLOPS_PART_INPUTS, count, descs, [&] { real->BindInputs(count, descs); });
     }
     void STDMETHODCALLTYPE BindOutputs(UINT count, const DML_BINDING_DESC* descs) override {
-        {
-            const locked lock(state);
-            outputs.take(count, descs);
-            judge("BindOutputs", DMLOPS_PART_OUTPUTS);
-        }
-        real->BindOutputs(count, descs);
-        report_removal("BindOutputs", label);
+        bind("BindOutputs", outputs, DMLOPS_PART_OUTPUTS, count, descs, [&] { real->BindOutputs(count, descs); });
     }
     void STDMETHODCALLTYPE BindTemporaryResource(const DML_BINDING_DESC* desc) override {
-        {
-            const locked lock(state);
-            temporary.take(desc != nullptr, desc);
-            judge("BindTemporaryResource", DMLOPS_PART_TEMPORARY);
-        }
-        real->BindTemporaryResource(desc);
-        report_removal("BindTemporaryResource", label);
+        bind("BindTemporaryResource", temporary, DMLOPS_PART_TEMPORARY, desc != nullptr, desc, [&] {
+            real->BindTemporaryResource(desc);
+        });
     }
     void STDMETHODCALLTYPE BindPersistentResource(const DML_BINDING_DESC* desc) override {
-        {
-            const locked lock(state);
-            persistent.take(desc != nullptr, desc);
-            judge("BindPersistentResource", DMLOPS_PART_PERSISTENT);
-        }
-        real->BindPersistentResource(desc);
-        report_removal("BindPersistentResource", label);
+        bind("BindPersistentResource", persistent, DMLOPS_PART_PERSISTENT, desc != nullptr, desc, [&] {
+            real->BindPersistentResource(desc);
+        });
     }
     HRESULT STDMETHODCALLTYPE Reset(const DML_BINDING_TABLE_DESC* desc) override {
         DML_BINDING_TABLE_DESC passed = {};
@@ -725,8 +741,7 @@ struct binding_table final : child<IDMLBindingTable> {
     /* Judges a dispatch, and remembers what it initializes. */
     void record(IDMLDispatchable* dispatchable) {
         const locked lock(state);
-        const held<known> what = known_of(dispatchable);
-        const std::string recorded = what ? name_of(dispatchable, *what.get()) : "the initializer";
+        const std::string recorded = name_of(dispatchable, known_of(dispatchable));
         if (dispatchable != owner) {
             context.say("RecordDispatch", {"DML-CALL-dispatch-table", "bindings", std::string() + "the binding table is that of " + label + ", not of " + recorded, false}, recorded);
             return;
@@ -764,8 +779,7 @@ struct binding_table final : child<IDMLBindingTable> {
         passed.Dispatchable = unwrapped(desc->Dispatchable);
         const UINT needed = properties_of(passed.Dispatchable).RequiredDescriptorCount;
         if (desc->SizeInDescriptors < needed) {
-            const held<known> what = known_of(passed.Dispatchable);
-            const std::string name = what ? name_of(passed.Dispatchable, *what.get()) : "the initializer";
+            const std::string name = name_of(passed.Dispatchable, known_of(passed.Dispatchable));
             context.say(call, {"DML-CALL-table-size", "desc.SizeInDescriptors", std::string() + "SizeInDescriptors is " + std::to_string(desc->SizeInDescriptors) + "; " + name + " requires " + std::to_string(needed) + " descriptors", false}, name);
         }
         return &passed;
@@ -784,16 +798,13 @@ struct recorder final : child<IDMLCommandRecorder> {
             static_cast<binding_table*>(bindings)->record(inner);
         }
         real->RecordDispatch(list, inner, table);
-        const held<known> what = known_of(inner);
-        report_removal("RecordDispatch", what ? name_of(inner, *what.get()) : "the initializer");
+        report_removal("RecordDispatch", name_of(inner, known_of(inner)));
     }
 };
 
 /* The device. */
 
-struct device final : IDMLDevice1 {
-    std::atomic<ULONG> refs{1};
-    IDMLDevice* real;
+struct device final : wrapper<IDMLDevice1, IDMLDevice> {
     held<IDMLDevice1> real1;
     session context;
 
@@ -810,55 +821,19 @@ struct device final : IDMLDevice1 {
     } debugging;
 
     device(IDMLDevice* wrapped, sink to, checks how)
-        : real(wrapped), real1(ask<IDMLDevice1>(wrapped, iid_IDMLDevice1)), context(wrapped, std::move(to), std::move(how)) {
+        : wrapper(wrapped), real1(ask<IDMLDevice1>(wrapped, iid_IDMLDevice1)), context(wrapped, std::move(to), std::move(how)) {
         real->AddRef();
         debugging.whole = this;
         debugging.real = ask<IDMLDebugDevice>(wrapped, iid_IDMLDebugDevice);
     }
-    device(const device&) = delete;
-    device& operator=(const device&) = delete;
-    virtual ~device() { real->Release(); }
 
-    HRESULT STDMETHODCALLTYPE QueryInterface(REFIID iid, void** out) override {
-        if (out == nullptr) {
-            return E_POINTER;
-        }
-        if (same(iid, iid_wrapped())) {
-            *out = static_cast<void*>(real);
-            real->AddRef();
-            return S_OK;
-        }
+    void* as(REFIID iid) override {
         if (same(iid, iid_IDMLDebugDevice) && debugging.real) {
-            *out = static_cast<IDMLDebugDevice*>(&debugging);
-            AddRef();
-            return S_OK;
+            return static_cast<IDMLDebugDevice*>(&debugging);
         }
-        if (same(iid, iid_IDMLDevice) || same(iid, iid_IDMLObject) || same(iid, iid_unknown) ||
-            (same(iid, iid_IDMLDevice1) && real1)) {
-            *out = static_cast<IDMLDevice1*>(this);
-            AddRef();
-            return S_OK;
-        }
-        return real->QueryInterface(iid, out);
+        const bool is_own = same(iid, iid_IDMLDevice) || (same(iid, iid_IDMLDevice1) && real1);
+        return is_own ? static_cast<IDMLDevice1*>(this) : wrapper::as(iid);
     }
-    ULONG STDMETHODCALLTYPE AddRef() override { return ++refs; }
-    ULONG STDMETHODCALLTYPE Release() override {
-        const ULONG left = --refs;
-        if (left == 0) {
-            delete this;
-        }
-        return left;
-    }
-    HRESULT STDMETHODCALLTYPE GetPrivateData(REFGUID guid, UINT* size, void* data) override {
-        return real->GetPrivateData(guid, size, data);
-    }
-    HRESULT STDMETHODCALLTYPE SetPrivateData(REFGUID guid, UINT size, const void* data) override {
-        return real->SetPrivateData(guid, size, data);
-    }
-    HRESULT STDMETHODCALLTYPE SetPrivateDataInterface(REFGUID guid, IUnknown* data) override {
-        return real->SetPrivateDataInterface(guid, data);
-    }
-    HRESULT STDMETHODCALLTYPE SetName(PCWSTR name) override { return real->SetName(name); }
 
     HRESULT STDMETHODCALLTYPE CheckFeatureSupport(
         DML_FEATURE feature, UINT query_size, const void* query, UINT data_size, void* data) override {
@@ -893,43 +868,52 @@ struct device final : IDMLDevice1 {
         }
     }
 
-    /* Says what DirectML and the rules do not agree on. */
-    void compare(const char* call, HRESULT result, bool is_valid, const std::string& name, const std::string& json) {
-        if (FAILED(result) && is_valid) {
-            context.say(call, {"DML-CALL-refused", "", std::string() + "DirectML returns " + hexadecimal(result) + ", but no rule of " + name + " is broken; please report this description", true}, name, json);
-        } else if (SUCCEEDED(result) && !is_valid) {
-            context.say(call, {"DML-CALL-accepted", "", std::string() + "DirectML accepts it, although " + name + " breaks a rule; please report this description", true}, name, json);
-        }
-    }
-
-    HRESULT STDMETHODCALLTYPE CreateOperator(const DML_OPERATOR_DESC* desc, REFIID iid, void** out) override {
+    /* Judges what a call gives, and passes the call on unless that breaks a rule and is refused. Says where DirectML and the
+       rules do not agree. `validate` and `advise` write violations, and return how many there are. */
+    template <class Validate, class Advise, class Json, class Call>
+    HRESULT judged(
+        const char* call, const std::string& name, const std::string& kind, bool& is_valid, void** out, Validate validate,
+        Advise advise, Json json, Call pass) {
         dmlops_violation found[most_findings];
-        const size_t count = dmlops_validate(desc, context.how().level, found, most_findings);
-        const std::string json = count > 0 || !context.how().capture.empty() ? json_of(desc) : "";
+        size_t count = validate(found);
+        is_valid = count == 0;
+        if (is_valid && context.how().advise) {
+            count = advise(found);
+        }
         if (!context.how().capture.empty()) {
-            context.capture(name_of(desc), json);
+            context.capture(kind, json());
         }
         if (count > 0) {
-            context.say_all("CreateOperator", findings(found, count, false), name_of(desc), json);
-        } else if (context.how().advise) {
-            const size_t advised = dmlops_advise(desc, context.how().level, found, most_findings);
-            if (advised > 0) {
-                context.say_all("CreateOperator", findings(found, advised, true), name_of(desc), json_of(desc));
-            }
+            context.say_all(call, findings(found, count, is_valid), name, json());
         }
-        if (count > 0 && context.how().refuse) {
+        if (!is_valid && context.how().refuse) {
             if (out != nullptr) {
                 *out = nullptr;
             }
             return E_INVALIDARG;
         }
-        const HRESULT result = real->CreateOperator(desc, iid, out);
-        if (FAILED(result) == (count == 0)) {
-            compare("CreateOperator", result, count == 0, name_of(desc), json.empty() ? json_of(desc) : json);
+        const HRESULT result = pass();
+        if (FAILED(result) && is_valid) {
+            context.say(call, {"DML-CALL-refused", "", std::string() + "DirectML returns " + hexadecimal(result) + ", but no rule of " + name + " is broken; please report this description", true}, name, json());
+        } else if (SUCCEEDED(result) && !is_valid) {
+            context.say(call, {"DML-CALL-accepted", "", std::string() + "DirectML accepts it, although " + name + " breaks a rule; please report this description", true}, name, json());
         }
+        return result;
+    }
+
+    HRESULT STDMETHODCALLTYPE CreateOperator(const DML_OPERATOR_DESC* desc, REFIID iid, void** out) override {
+        const DML_FEATURE_LEVEL level = context.how().level;
+        const std::string name = name_of(desc);
+        bool is_valid = false;
+        const HRESULT result = judged(
+            "CreateOperator", name, name, is_valid, out,
+            [&](dmlops_violation* found) { return dmlops_validate(desc, level, found, most_findings); },
+            [&](dmlops_violation* found) { return dmlops_advise(desc, level, found, most_findings); },
+            [&] { return written([&](char* text, size_t size) { return dmlops_to_json(desc, text, size); }); },
+            [&] { return real->CreateOperator(desc, iid, out); });
         if (result == S_OK && out != nullptr && *out != nullptr) {
             remember(*out, [&](known& what) {
-                what.name = name_of(desc);
+                what.name = name;
                 what.description.resize((dmlops_copy(desc, nullptr, 0) + 7) / 8);
                 dmlops_copy(desc, what.description.data(), what.description.size() * 8);
             });
@@ -944,9 +928,10 @@ struct device final : IDMLDevice1 {
         }
     }
 
-    /* Remembers what was compiled: `fill` adds the inputs and the outputs. */
-    template <class Fill>
-    void remember_compiled(void* made, DML_EXECUTION_FLAGS flags, const std::string& name, bool is_graph, Fill fill) {
+    /* Remembers what was compiled; `requirements` as for `known`. */
+    template <class Requirements>
+    void remember_compiled(
+        void* made, DML_EXECUTION_FLAGS flags, const std::string& name, bool is_graph, Requirements requirements) {
         const held<IDMLDispatchable> dispatchable =
             ask<IDMLDispatchable>(static_cast<IUnknown*>(made), iid_IDMLDispatchable);
         if (!dispatchable) {
@@ -956,24 +941,19 @@ struct device final : IDMLDevice1 {
             what.name = name;
             what.is_volatile = (dmlops_enum(&flags) & DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE) != 0;
             what.properties = properties_of(dispatchable.get());
-            fill(what);
-            what.complete(is_graph);
+            what.complete(is_graph, requirements);
         });
     }
 
     HRESULT STDMETHODCALLTYPE CompileOperator(
         IDMLOperator* op, DML_EXECUTION_FLAGS flags, REFIID iid, void** out) override {
         const held<known> what = known_of(op);
-        const std::string name = what ? name_of(op, *what.get()) : "an operator";
+        const std::string name = name_of(op, what, "an operator");
         judge_flags("CompileOperator", flags, name);
         const HRESULT result = real->CompileOperator(op, flags, iid, out);
         if (result == S_OK && out != nullptr && *out != nullptr && what) {
-            remember_compiled(*out, flags, name, false, [&](known& compiled) {
-                for (const bool is_output : {false, true}) {
-                    std::vector<dmlops_requirement>& found = is_output ? compiled.outputs : compiled.inputs;
-                    found.resize(dmlops_requirements(what->desc(), is_output, nullptr, 0));
-                    dmlops_requirements(what->desc(), is_output, found.data(), found.size());
-                }
+            remember_compiled(*out, flags, name, false, [&](bool outputs, dmlops_requirement* found, size_t capacity) {
+                return dmlops_requirements(what->desc(), outputs, found, capacity);
             });
         }
         return result;
@@ -1010,9 +990,9 @@ struct device final : IDMLDevice1 {
         *out = nullptr;
         HRESULT result = make(own, &made);
         if (result == S_OK) {
-            auto* const wrapper = wrap(made);
-            result = wrapper->QueryInterface(iid, out);
-            wrapper->Release();
+            auto* const child = wrap(made);
+            result = child->QueryInterface(iid, out);
+            child->Release();
         }
         return result;
     }
@@ -1039,46 +1019,32 @@ struct device final : IDMLDevice1 {
         const DML_GRAPH_DESC* graph, DML_EXECUTION_FLAGS flags, REFIID iid, void** out) override {
         std::vector<held<known>> nodes;
         std::vector<const DML_OPERATOR_DESC*> operators;
-        const bool is_known = graph != nullptr && describe_nodes(*graph, nodes, operators);
         const std::string name = "the graph";
-        const auto json = [&] {
-            std::string text(dmlops_graph_to_json(graph, operators.data(), nullptr, 0), '\0');
-            dmlops_graph_to_json(graph, operators.data(), &text[0], text.size() + 1);
-            return text;
-        };
-        size_t count = 0;
+        const bool is_known = graph != nullptr && describe_nodes(*graph, nodes, operators);
         judge_flags("CompileGraph", flags, name);
-        if (is_known) {
-            dmlops_violation found[most_findings];
-            std::vector<std::uint64_t> work(dmlops_graph_work(graph, operators.data()) / 8 + 1);
-            const bool advise = context.how().advise;
-            count = dmlops_validate_graph(graph, operators.data(), context.how().level, work.data(), found, most_findings);
-            const size_t advised = count > 0 || !advise ? 0 : dmlops_advise_on_graph(
-                graph, operators.data(), context.how().level, work.data(), found, most_findings);
-            if (!context.how().capture.empty()) {
-                context.capture("graph", json());
-            }
-            if (count + advised > 0) {
-                context.say_all("CompileGraph", findings(found, count + advised, count == 0), name, json());
-            }
+        if (!is_known) {
+            return real1->CompileGraph(graph, flags, iid, out);
         }
-        if (count > 0 && context.how().refuse) {
-            if (out != nullptr) {
-                *out = nullptr;
-            }
-            return E_INVALIDARG;
-        }
-        const HRESULT result = real1->CompileGraph(graph, flags, iid, out);
-        if (is_known && FAILED(result) == (count == 0)) {
-            compare("CompileGraph", result, count == 0, name, json());
-        }
-        if (result == S_OK && out != nullptr && *out != nullptr && is_known && count == 0) {
-            remember_compiled(*out, flags, name, true, [&](known& compiled) {
-                for (const bool is_output : {false, true}) {
-                    std::vector<dmlops_requirement>& found = is_output ? compiled.outputs : compiled.inputs;
-                    found.resize(dmlops_graph_requirements(graph, operators.data(), is_output, nullptr, 0));
-                    dmlops_graph_requirements(graph, operators.data(), is_output, found.data(), found.size());
-                }
+        const DML_FEATURE_LEVEL level = context.how().level;
+        std::vector<std::uint64_t> work(dmlops_graph_work(graph, operators.data()) / 8 + 1);
+        bool is_valid = false;
+        const HRESULT result = judged(
+            "CompileGraph", name, "graph", is_valid, out,
+            [&](dmlops_violation* found) {
+                return dmlops_validate_graph(graph, operators.data(), level, work.data(), found, most_findings);
+            },
+            [&](dmlops_violation* found) {
+                return dmlops_advise_on_graph(graph, operators.data(), level, work.data(), found, most_findings);
+            },
+            [&] {
+                return written([&](char* text, size_t size) {
+                    return dmlops_graph_to_json(graph, operators.data(), text, size);
+                });
+            },
+            [&] { return real1->CompileGraph(graph, flags, iid, out); });
+        if (result == S_OK && out != nullptr && *out != nullptr && is_valid) {
+            remember_compiled(*out, flags, name, true, [&](bool outputs, dmlops_requirement* found, size_t capacity) {
+                return dmlops_graph_requirements(graph, operators.data(), outputs, found, capacity);
             });
         }
         return result;

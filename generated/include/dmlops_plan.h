@@ -286,17 +286,10 @@ DMLOPS_CALLED void dmlops_out_define_text(
 
 DMLOPS_CALLED void dmlops_out_define(
     dmlops_planning* planning, const char* macro, const char* name, size_t end, int64_t number) {
-    char digits[24] = "";
-    char* first = &digits[sizeof digits - 1];
-    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    do { /* from the last digit to the first */
-        *--first = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (number < 0) {
-        *--first = '-';
-    }
-    dmlops_out_define_text(planning, macro, name, end, first);
+    char digits[DMLOPS_MOST_DIGITS];
+    dmlops_out_define_text(
+        planning, macro, name, end,
+        dmlops_digits(digits, number < 0, number < 0 ? 0 - (uint64_t)number : (uint64_t)number));
 }
 
 /* Lists with a capacity: an item, or the numbers of another list, are added to one, or it becomes a copy of another. One
@@ -1050,11 +1043,9 @@ DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const
 }
 
 DMLOPS_CALLED void dmlops_out_write(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
-    if (planning->next.binding_count >= DMLOPS_MAX_BINDINGS) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
-        return;
+    if (dmlops_has_room(planning, planning->next.binding_count, 1, DMLOPS_MAX_BINDINGS)) {
+        planning->next.bindings[planning->next.binding_count++] = dmlops_bound(planning, buffer);
     }
-    planning->next.bindings[planning->next.binding_count++] = dmlops_bound(planning, buffer);
 }
 
 DMLOPS_CALLED void dmlops_out_read(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
@@ -1063,23 +1054,19 @@ DMLOPS_CALLED void dmlops_out_read(dmlops_planning* planning, const dmlops_plan_
 }
 
 DMLOPS_CALLED void dmlops_out_read_write(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
-    if (planning->work->read_write_output_count >= DMLOPS_MAX_READ_WRITE_OUTPUTS) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
-        return;
+    dmlops_work* work = planning->work;
+    if (dmlops_has_room(planning, work->read_write_output_count, 1, DMLOPS_MAX_READ_WRITE_OUTPUTS)) {
+        work->read_write_outputs[work->read_write_output_count++] = dmlops_bound(planning, buffer);
     }
-    planning->work->read_write_outputs[planning->work->read_write_output_count++] = dmlops_bound(planning, buffer);
 }
 
 DMLOPS_CALLED dmlops_plan_Buffer dmlops_out_scratch(dmlops_planning* planning, int64_t size, int zero_initialize) {
-    dmlops_plan_Buffer buffer;
-    buffer.member = -1;
-    buffer.entry = planning->work->scratch_count;
-    if (planning->work->scratch_count >= DMLOPS_MAX_SCRATCH) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
-        return buffer;
+    dmlops_work* work = planning->work;
+    const dmlops_plan_Buffer buffer = {-1, work->scratch_count};
+    if (dmlops_has_room(planning, work->scratch_count, 1, DMLOPS_MAX_SCRATCH)) {
+        const dmlops_scratch scratch = {(uint64_t)size, (uint32_t)zero_initialize};
+        work->scratch[work->scratch_count++] = scratch;
     }
-    planning->work->scratch[planning->work->scratch_count].size = (uint64_t)size;
-    planning->work->scratch[planning->work->scratch_count++].zero_initialize = (uint32_t)zero_initialize;
     return buffer;
 }
 
@@ -1097,9 +1084,7 @@ static inline void dmlops_out_share(dmlops_planning* planning) {
 static inline void dmlops_put_word(dmlops_planning* planning, int64_t word) {
     if (word < 0 || word > (int64_t)UINT32_MAX) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, word);
-    } else if (planning->next.constant_count >= DMLOPS_MAX_CONSTANTS) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
-    } else {
+    } else if (dmlops_has_room(planning, planning->next.constant_count, 1, DMLOPS_MAX_CONSTANTS)) {
         planning->next.constants[planning->next.constant_count++] = (uint32_t)word;
     }
 }
@@ -6780,63 +6765,6 @@ static inline void dmlops_set_tensors(
     }
 }
 
-/* Passes the bits of an element of a type as two words: as it is computed, or as it is stored. */
-static inline void dmlops_append_bits(
-    dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, uint64_t element) {
-    const int64_t bits = dmlops_bits(type);
-    if (stored && dmlops_is_float(type) && bits < 32) {
-        const uint32_t word = (uint32_t)element;
-        float value;
-        memcpy(&value, &word, sizeof value);
-        element = dmlops_float_bits_of(value, type);
-    } else if (stored && bits == 4) { /* unpacked to a byte */
-        element = dmlops_signed(type) ? (((element & 15) ^ 8) - 8) & 0xff : element & 15;
-    } else if (bits > 0 && (stored || bits > 32)) {
-        element &= (uint64_t)-1 >> (64 - bits);
-    } else {
-        element &= UINT32_MAX;
-    }
-    DMLOPS_APPEND(planning, elements, (int64_t)(element & UINT32_MAX));
-    DMLOPS_APPEND(planning, elements, (int64_t)(element >> 32));
-}
-
-/* A number as an element of a type. */
-DMLOPS_CALLED void dmlops_append_converted(
-    dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, double value) {
-    const int64_t bits = dmlops_bits(type);
-    const float single = (float)value;
-    uint32_t word;
-    uint64_t element;
-    if (!dmlops_is_float(type)) {
-        element = dmlops_limited(value, bits > 32 ? 64 : 32, dmlops_signed(type));
-    } else if (bits > 32) {
-        memcpy(&element, &value, sizeof element);
-    } else {
-        memcpy(&word, &single, sizeof word);
-        element = word;
-    }
-    dmlops_append_bits(planning, elements, stored, type, element);
-}
-
-/* An element of a type, in the low bytes of a union. */
-DMLOPS_CALLED void dmlops_append_element(
-    dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, const DML_SCALAR_UNION* value) {
-    const int64_t bits = dmlops_bits(type);
-    const int unused = bits < 8 ? 56 : (int)(64 - bits);
-    uint64_t element;
-    memcpy(&element, value, sizeof element);
-    element = element << unused >> unused;
-    if (dmlops_is_float(type) && bits < 32) {
-        const float single = (float)dmlops_float_of_bits(element, type);
-        uint32_t word;
-        memcpy(&word, &single, sizeof word);
-        element = word;
-    } else if (dmlops_signed(type) && !dmlops_is_float(type) && (element >> (63 - unused) & 1) != 0) {
-        element |= ~((uint64_t)-1 >> unused);
-    }
-    dmlops_append_bits(planning, elements, stored, type, element);
-}
-
 static inline int64_t dmlops_float_bits(double value) {
     const float single = (float)value;
     uint32_t word;
@@ -6844,21 +6772,66 @@ static inline int64_t dmlops_float_bits(double value) {
     return word;
 }
 
+/* Passes an element of a type as two words: as it is computed, or as it is stored. `value` is that of a float, `bits` are
+   those of an integer. */
+static inline void dmlops_append_number(
+    dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, double value, uint64_t bits) {
+    const int64_t size = dmlops_bits(type);
+    const float single = (float)value;
+    if (dmlops_is_float(type) && size > 32) {
+        memcpy(&bits, &value, sizeof bits);
+    } else if (dmlops_is_float(type)) {
+        const int is_short = stored && size < 32;
+        bits = is_short ? dmlops_float_bits_of((double)single, type) : (uint64_t)dmlops_float_bits(value);
+    } else if (stored && size == 4) { /* unpacked to a byte */
+        bits = dmlops_signed(type) ? (((bits & 15) ^ 8) - 8) & 0xff : bits & 15;
+    } else {
+        bits &= (uint64_t)-1 >> ((stored && size > 0) || size > 32 ? 64 - size : 32);
+    }
+    DMLOPS_APPEND(planning, elements, (int64_t)(bits & UINT32_MAX));
+    DMLOPS_APPEND(planning, elements, (int64_t)(bits >> 32));
+}
+
+/* A number as an element of a type. */
+static inline void dmlops_append_converted(
+    dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, double value) {
+    const uint64_t whole = dmlops_limited(value, dmlops_bits(type) > 32 ? 64 : 32, dmlops_signed(type));
+    dmlops_append_number(planning, elements, stored, type, value, whole);
+}
+
+/* An element of a type, in the low bytes of a union. */
+static inline void dmlops_append_element(
+    dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, const DML_SCALAR_UNION* element) {
+    const int64_t size = dmlops_bits(type);
+    const int unused = size < 8 ? 56 : (int)(64 - size);
+    double value;
+    uint64_t bits;
+    memcpy(&value, element, sizeof value);
+    memcpy(&bits, element, sizeof bits);
+    bits = bits << unused >> unused;
+    if (dmlops_is_float(type) && size <= 32) {
+        value = dmlops_float_of_bits(bits, type);
+    } else if (dmlops_signed(type) && (bits >> (63 - unused) & 1) != 0) {
+        bits |= ~((uint64_t)-1 >> unused);
+    }
+    dmlops_append_number(planning, elements, stored, type, value, bits);
+}
+
 /* Integers; shaders take at most as many as there are dimensions. */
-DMLOPS_CALLED void dmlops_set_list(dmlops_planning* planning, dmlops_plan_int_8* target, const dmlops_array* list) {
-    target->count = list->values == NULL ? 0 : list->count;
+DMLOPS_CALLED void dmlops_set_list(dmlops_planning* planning, dmlops_plan_int_8* target, const dmlops_list* list) {
+    target->count = list->count;
     if (target->count > 8) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ARRAY_TOO_LONG, -1, target->count);
         target->count = 0;
     }
     for (int64_t i = 0; i < target->count; ++i) {
-        target->items[i] = dmlops_array_entry(list, i);
+        target->items[i] = list->values[i];
     }
 }
 
 /* The next of several lists of integers. */
 DMLOPS_CALLED void dmlops_append_list(
-    dmlops_planning* planning, dmlops_plan_int_8_16* lists, const dmlops_array* list) {
+    dmlops_planning* planning, dmlops_plan_int_8_16* lists, const dmlops_list* list) {
     dmlops_plan_int_8 sizes;
     dmlops_set_list(planning, &sizes, list);
     DMLOPS_APPEND(planning, lists, sizes);
@@ -6879,41 +6852,21 @@ static inline int dmlops_is_double(const DML_TENSOR_DESC* tensor) {
     return dmlops_is_float(type) && dmlops_bits(type) == 64;
 }
 
-/* Fused activations: the members other than tensors. */
-
-static const struct {
-    uint16_t type;
-    uint16_t count;
-    uint16_t offsets[2];
-} dmlops_parameters[] = {
-    {35, 1, {offsetof(DML_ACTIVATION_ELU_OPERATOR_DESC, Alpha)}},
-    {37, 2, {offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, Alpha), offsetof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, Beta)}},
-    {39, 1, {offsetof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, Alpha)}},
-    {40, 2, {offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Alpha), offsetof(DML_ACTIVATION_LINEAR_OPERATOR_DESC, Beta)}},
-    {43, 2, {offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Alpha), offsetof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, Beta)}},
-    {45, 2, {offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Alpha), offsetof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, Gamma)}},
-    {46, 2, {offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Alpha), offsetof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, Beta)}},
-    {49, 1, {offsetof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, Steepness)}},
-    {52, 1, {offsetof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, Alpha)}},
-    {90, 2, {offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Bias), offsetof(DML_ACTIVATION_SHRINK_OPERATOR_DESC, Threshold)}},
-    {128, 1, {offsetof(DML_ACTIVATION_CELU_OPERATOR_DESC, Alpha)}},
-    {0, 0, {0}},
-};
-
 static inline int64_t dmlops_activation_type(const DML_OPERATOR_DESC* activation) {
     return activation == NULL ? 0 : dmlops_enum(&activation->Type);
 }
 
-/* The value of a member; 0 if there is none. */
-static inline double dmlops_activation_parameter(const DML_OPERATOR_DESC* activation, int place) {
-    const int64_t type = dmlops_activation_type(activation);
+/* The bits of the FLOAT member with this number; 0 if there is none. */
+static inline int64_t dmlops_activation_parameter(const DML_OPERATOR_DESC* activation, int number) {
+    const dmlops_operator* op = dmlops_find(dmlops_activation_type(activation));
     FLOAT value = 0;
-    for (int i = 0; dmlops_parameters[i].type != 0; ++i) {
-        if (dmlops_parameters[i].type == type && place < dmlops_parameters[i].count) {
-            memcpy(&value, (const char*)activation->Desc + dmlops_parameters[i].offsets[place], sizeof value);
+    for (size_t i = 0; op != NULL && i < op->member_count; ++i) {
+        const dmlops_member* member = &op->members[i];
+        if (member->kind == DMLOPS_BY_VALUE && member->type == DMLOPS_TYPE_FLOAT && number-- == 0) {
+            memcpy(&value, (const char*)activation->Desc + member->offset, sizeof value);
         }
     }
-    return value;
+    return dmlops_float_bits((double)value);
 }
 
 DMLOPS_CALLED void dmlops_append_activations(
@@ -6921,8 +6874,8 @@ DMLOPS_CALLED void dmlops_append_activations(
     for (int64_t i = 0; i < count && activations != NULL; ++i) {
         dmlops_plan_Activation item;
         item.kind = dmlops_activation_type(&activations[i]);
-        item.parameter0 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 0));
-        item.parameter1 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 1));
+        item.parameter0 = dmlops_activation_parameter(&activations[i], 0);
+        item.parameter1 = dmlops_activation_parameter(&activations[i], 1);
         DMLOPS_APPEND(planning, list, item);
     }
 }
@@ -6935,8 +6888,7 @@ DMLOPS_CALLED void dmlops_fill_next(
     const uint8_t* start = program->next;
     const uint8_t operation = *start;
     void* field;
-    dmlops_list storage;
-    dmlops_array array;
+    dmlops_list list;
     int64_t number;
     if (operation == DMLOPS_NEED) {
         dmlops_need(program);
@@ -6952,8 +6904,8 @@ DMLOPS_CALLED void dmlops_fill_next(
         *(int*)field = dmlops_integer(program) != 0;
         break;
     case DMLOPS_SET_LIST:
-        array = dmlops_array_here(program, &storage);
-        dmlops_set_list(planning, (dmlops_plan_int_8*)field, &array);
+        list = dmlops_list_here(program);
+        dmlops_set_list(planning, (dmlops_plan_int_8*)field, &list);
         break;
     case DMLOPS_APPEND_NUMBER:
         DMLOPS_APPEND(planning, (dmlops_plan_int_32*)field, dmlops_integer(program));
@@ -6963,8 +6915,8 @@ DMLOPS_CALLED void dmlops_fill_next(
             planning, (dmlops_plan_int_32*)field, (int32_t)dmlops_float_bits(dmlops_float(program)));
         break;
     case DMLOPS_APPEND_LIST:
-        array = dmlops_array_here(program, &storage);
-        dmlops_append_list(planning, (dmlops_plan_int_8_16*)field, &array);
+        list = dmlops_list_here(program);
+        dmlops_append_list(planning, (dmlops_plan_int_8_16*)field, &list);
         break;
     case DMLOPS_APPEND_FLOATS: {
         const FLOAT* values = (const FLOAT*)dmlops_address_here(program);
@@ -7060,23 +7012,6 @@ static inline void dmlops_plan_with_Definition(
 
 /* Fused activations that run in shaders of their own, after the operator. */
 
-static const struct {
-    uint16_t type;
-    uint16_t input;
-    uint16_t output;
-    uint8_t input_place;
-    uint8_t output_place;
-} dmlops_apart[] = {
-    {8, offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, InputTensor), offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, OutputTensor), 0, 1},
-    {48, offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, OutputTensor), 0, 1},
-    {158, offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, OutputTensor), 0, 1},
-};
-
-typedef union dmlops_changed_desc {
-    char bytes[DMLOPS_DESC_SIZE];
-    void* aligned;
-} dmlops_changed_desc;
-
 static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description);
 
 /* If an operator's shader does not support its fused activation, plans the operator without it and then the
@@ -7084,31 +7019,29 @@ static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, cons
    which they were computed. */
 DMLOPS_CALLED int dmlops_plan_apart(
     dmlops_planning* planning, const dmlops_inputs* inputs, int64_t type, const void* description) {
-    const size_t apart_count = sizeof dmlops_apart / sizeof *dmlops_apart;
     const size_t fused = inputs->members[inputs->fused].offset, output = inputs->members[inputs->output].offset;
     const DML_OPERATOR_DESC* activation;
     const DML_OPERATOR_DESC* none = NULL;
     const DML_TENSOR_DESC* target;
     const DML_TENSOR_DESC* given;
+    const dmlops_operator* op;
+    const dmlops_member* own_input;
+    const dmlops_member* own_output;
     DML_BUFFER_TENSOR_DESC buffer;
     DML_TENSOR_DESC between;
     dmlops_plan_Buffer own, scratch;
-    dmlops_changed_desc copy;
+    dmlops_any_desc copy;
     int64_t bytes;
     uint32_t data_type;
-    size_t number = 0;
     memcpy(&activation, (const char*)description + fused, sizeof activation);
     memcpy(&target, (const char*)description + output, sizeof target);
-    for (int64_t i = 0; activation != NULL && i < inputs->shader->activations.count; ++i) {
-        if (inputs->shader->activations.items[i] == dmlops_activation_type(activation)) {
+    op = dmlops_find(dmlops_activation_type(activation));
+    for (int64_t i = 0; op != NULL && i < inputs->shader->activations.count; ++i) {
+        if (inputs->shader->activations.items[i] == op->type) {
             return 0;
         }
     }
-    while (activation != NULL && number < apart_count &&
-           dmlops_apart[number].type != dmlops_activation_type(activation)) {
-        ++number;
-    }
-    if (activation == NULL || number == apart_count) {
+    if (op == NULL) {
         return 0;
     }
     bytes = dmlops_is_double(target) ? 8 : 4;
@@ -7134,18 +7067,20 @@ DMLOPS_CALLED int dmlops_plan_apart(
     memcpy(copy.bytes + output, &given, sizeof given);
     dmlops_plan_any(planning, type, copy.bytes);
 
+    own_input = dmlops_first_tensor(op, 1);
+    own_output = dmlops_first_tensor(op, 0);
     dmlops_out_begin(planning);
     planning->place_count = 2;
     planning->places[1][1] = planning->places[0][0];
-    planning->places[1][0].member = dmlops_apart[number].output_place;
+    planning->places[1][0].member = (uint32_t)(own_output - op->members);
     planning->places[1][0].entry = 0;
-    planning->places[0][0].member = dmlops_apart[number].input_place;
+    planning->places[0][0].member = (uint32_t)(own_input - op->members);
     planning->owner = (uint32_t)inputs->output;
     planning->waits = 1;
-    memcpy(copy.bytes, activation->Desc, dmlops_inferences[dmlops_position(dmlops_apart[number].type)].size);
-    memcpy(copy.bytes + dmlops_apart[number].input, &given, sizeof given);
-    memcpy(copy.bytes + dmlops_apart[number].output, &target, sizeof target);
-    dmlops_plan_any(planning, dmlops_apart[number].type, copy.bytes);
+    memcpy(copy.bytes, activation->Desc, op->size);
+    memcpy(copy.bytes + own_input->offset, &given, sizeof given);
+    memcpy(copy.bytes + own_output->offset, &target, sizeof target);
+    dmlops_plan_any(planning, op->type, copy.bytes);
     return 1;
 }
 
@@ -13127,7 +13062,7 @@ static inline void dmlops_refuse_unread(dmlops_planning* planning, int64_t type,
 }
 
 static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description) {
-    const dmlops_inputs* inputs = &dmlops_all_inputs[dmlops_position(type)];
+    const dmlops_inputs* inputs = &dmlops_all_inputs[dmlops_max(dmlops_position(type), 0)]; /* the type is known */
     const int64_t count = inputs->each < 0 ? 1 : dmlops_count(description, &inputs->members[inputs->each]);
     dmlops_refuse_unread(planning, type, description);
     if (planning->reason != DMLOPS_REASON_NONE) {
@@ -13142,62 +13077,51 @@ static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, cons
     }
 }
 
+/* Texts of reasons, with what they name in braces. */
+static const char* const dmlops_reason_texts[] = {
+    "there is a plan",
+    "{operator} is not valid at the newest feature level",
+    "{operator} has no shader yet",
+    "{member} spans {number} elements; shaders address fewer than 2**32, and fewer than 2**31 along a dimension",
+    "a dispatch of {operator} would count to {number}; shaders count in 32 bits",
+    "{operator} needs {number} dispatches; plans have no more than 2**18",
+    "rows of {number} elements are reduced; shaders count below 2**31",
+    "{operator} needs {number} bytes of scratch, more than its shader can address",
+    "{number} is beyond the 31 bits in which shaders count",
+    "a list of {number} numbers; shaders take 8",
+    "{operator} has tensors of different dimension counts",
+    "{operator} with {activation} fused has no shader yet",
+    "{operator} needs a larger plan than there is room for",
+    "{operator} computes a tensor of {number} elements; shaders count to 2**31",
+    "the device cannot run it",
+    "{operator} needs 16-bit types for these data types; the device lacks them",
+    "{operator} needs 64-bit integers in shaders; the device lacks them",
+    "{operator} needs doubles for these data types; the device lacks them",
+};
+
 /* Writes the message that says why there is no plan. */
 static inline void dmlops_say(dmlops_work* work, int64_t type) {
-    const char* operator_name = dmlops_name(dmlops_names_OPERATOR_TYPE, type);
-    const char* member = work->member == DMLOPS_NO_MEMBER ? "" : dmlops_member_name((DML_OPERATOR_TYPE)type, work->member);
-    switch (work->reason) {
-    case DMLOPS_REASON_NONE:
-        snprintf(work->message, sizeof work->message, "there is a plan");
-        break;
-    case DMLOPS_REASON_INVALID:
-        snprintf(work->message, sizeof work->message, "%s is not valid at the newest feature level", operator_name);
-        break;
-    case DMLOPS_REASON_NO_SHADER:
-        snprintf(work->message, sizeof work->message, "%s has no shader yet", operator_name);
-        break;
-    case DMLOPS_REASON_TOO_LARGE:
-        snprintf(work->message, sizeof work->message, "%s spans %lld elements; shaders address fewer than 2**32, and fewer than 2**31 along a dimension", member, (long long)work->number);
-        break;
-    case DMLOPS_REASON_MANY_THREADS:
-        snprintf(work->message, sizeof work->message, "a dispatch of %s would count to %lld; shaders count in 32 bits", operator_name, (long long)work->number);
-        break;
-    case DMLOPS_REASON_MANY_DISPATCHES:
-        snprintf(work->message, sizeof work->message, "%s needs %lld dispatches; plans have no more than 2**18", operator_name, (long long)work->number);
-        break;
-    case DMLOPS_REASON_REDUCTION_TOO_LARGE:
-        snprintf(work->message, sizeof work->message, "rows of %lld elements are reduced; shaders count below 2**31", (long long)work->number);
-        break;
-    case DMLOPS_REASON_LARGE_SCRATCH:
-        snprintf(work->message, sizeof work->message, "%s needs %lld bytes of scratch, more than its shader can address", operator_name, (long long)work->number);
-        break;
-    case DMLOPS_REASON_LARGE_NUMBER:
-        snprintf(work->message, sizeof work->message, "%lld is beyond the 31 bits in which shaders count", (long long)work->number);
-        break;
-    case DMLOPS_REASON_ARRAY_TOO_LONG:
-        snprintf(work->message, sizeof work->message, "a list of %lld numbers; shaders take 8", (long long)work->number);
-        break;
-    case DMLOPS_REASON_RANK_MISMATCH:
-        snprintf(work->message, sizeof work->message, "%s has tensors of different dimension counts", operator_name);
-        break;
-    case DMLOPS_REASON_ACTIVATION:
-        snprintf(work->message, sizeof work->message, "%s with %s fused has no shader yet", operator_name, dmlops_name(dmlops_names_OPERATOR_TYPE, work->number));
-        break;
-    case DMLOPS_REASON_PLAN_TOO_LARGE:
-        snprintf(work->message, sizeof work->message, "%s needs a larger plan than there is room for", operator_name);
-        break;
-    case DMLOPS_REASON_MANY_ELEMENTS:
-        snprintf(work->message, sizeof work->message, "%s computes a tensor of %lld elements; shaders count to 2**31", operator_name, (long long)work->number);
-        break;
-    case DMLOPS_REASON_LACKS_16_BIT:
-        snprintf(work->message, sizeof work->message, "%s needs 16-bit types for these data types; the device lacks them", operator_name);
-        break;
-    case DMLOPS_REASON_LACKS_64_BIT:
-        snprintf(work->message, sizeof work->message, "%s needs 64-bit integers in shaders; the device lacks them", operator_name);
-        break;
-    case DMLOPS_REASON_LACKS_DOUBLES:
-        snprintf(work->message, sizeof work->message, "%s needs doubles for these data types; the device lacks them", operator_name);
-        break;
+    dmlops_text message = {work->message, sizeof work->message, 0, 1};
+    for (const char* next = dmlops_reason_texts[work->reason]; *next != '\0'; ++next) {
+        const char literal[2] = {*next, '\0'};
+        if (*next != '{') {
+            dmlops_put(&message, literal);
+            continue;
+        }
+        switch (next[1]) { /* the first letter of a name */
+        case 'o':
+            dmlops_put_enum(&message, dmlops_names_OPERATOR_TYPE, type);
+            break;
+        case 'm':
+            dmlops_put(&message, work->member == DMLOPS_NO_MEMBER ? "" : dmlops_member_name(type, work->member));
+            break;
+        case 'a':
+            dmlops_put_enum(&message, dmlops_names_OPERATOR_TYPE, work->number);
+            break;
+        default:
+            dmlops_put_integer(&message, work->number);
+        }
+        next = strchr(next, '}');
     }
 }
 
@@ -13206,17 +13130,12 @@ DMLOPS_API size_t dmlops_plan_for(
     dmlops_planning planning;
     dmlops_work own;
     int64_t type = 0;
+    memset(&planning, 0, sizeof planning);
     planning.work = work == NULL ? &own : work;
-    planning.reason = DMLOPS_REASON_NONE;
     planning.out = out;
     planning.capacity = capacity;
-    planning.shared_defines = planning.shared_bindings = planning.shared_reads = 0;
-    planning.waits = 0;
-    planning.place_count = 0;
     planning.capabilities = capabilities;
     planning.owner = DMLOPS_NO_MEMBER;
-    planning.next.define_count = planning.next.binding_count = planning.next.read_count = 0;
-    planning.next.constant_count = 0;
     memset(planning.work, 0, sizeof *planning.work);
     planning.work->member = DMLOPS_NO_MEMBER;
     if (desc != NULL) {
