@@ -25,6 +25,13 @@ _COMPUTE = re.compile(r"(?m)^(float|double) Compute\(")
 _PRECISE = r"precise \1 Compute("
 _BINDING = re.compile(r"\[\[vk::binding\((\d+), 0\)\]\]")
 _OVER_RESULTS = re.compile(r"\[unroll\](\n *for .*\n.*\bFinished\()")
+_ROUND = """\
+// x rounded to float16. NVIDIA's driver drops conversions to float16 and back, unless something may change
+// the bits between them: here, one NaN becomes another.
+float RoundToFloat16(float x)
+{
+    return (float)asfloat16((uint16_t)(asuint16((float16_t)x) ^ (uint16_t)(asuint(x) == 0x7fedcba9u)));
+}"""
 _RESOURCE = r"\[\[vk::binding\({}, 0\)\]\] .*> (\w+) : register"
 _CONSTANTS = re.compile(r"(\[\[vk::binding\(\d+, 0\)\]\] cbuffer Params [^}]*)\}")
 _FINISHED = re.compile(
@@ -68,7 +75,7 @@ def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, 
         resources="\n".join(resources),
         constants=count + 1,
         head=(count + 5) // 4,
-        functions=_functions(names),
+        functions=_functions(parts, names),
         rank=defines["RANK"],
         vectors=defines["VECTORS"],
         loaded="\n".join(f"    {read.loaded}[{defines['VECTORS']}];" for read in reads if read.load),
@@ -135,7 +142,7 @@ def followed(
         f"return {_converted(f'v{count + len(parts)}', parts[-1].tensors[-1], result)};",
     ]
     functions = (
-        f"{found[0].replace('Finished', 'FinishedAlone', 1)}\n{_functions(names)}\n\n"
+        f"{found[0].replace('Finished', 'FinishedAlone', 1)}\n{_functions(parts, names)}\n\n"
         f"// After the chain\n{head}Finished{parameters}\n{{\n{_lines(values, 4)}\n}}\n"
     )
     own = own[: found.start()] + functions + own[found.end() :]
@@ -236,16 +243,16 @@ def _treatment(names: Mapping[str, str]) -> str:
     return "loop" if any("precise " in body.lower() for body in names) else "unroll"
 
 
-def _functions(names: Mapping[str, str]) -> str:
-    """The functions, in their namespaces.
+def _functions(parts: Sequence[Part], names: Mapping[str, str]) -> str:
+    """The functions of parts, in their namespaces, and what rounds results of float16.
 
     They and their results are precise, so that each operator gives what its own shader gives: compilers would
     take x - x for 0 and exp(log(x)) for x, also where x is NaN. DXC looks at what a function returns for
     SPIR-V, and at the variable that takes it for DXIL.
     """
-    return "\n\n".join(
-        f"namespace {name}\n{{\n{_COMPUTE.sub(_PRECISE, body)}}}" for body, name in names.items()
-    )
+    has_float16 = any(tensor.type_name == "FLOAT16" for part in parts for tensor in part.tensors)
+    namespaces = (f"namespace {name}\n{{\n{_COMPUTE.sub(_PRECISE, body)}}}" for body, name in names.items())
+    return "\n\n".join([*([_ROUND] if has_float16 else []), *namespaces])
 
 
 def _lines(values: Sequence[str], indent: int) -> str:
@@ -317,6 +324,8 @@ def _converted(value: str, written: Tensor, read: Tensor) -> str:
     bits, found, wanted = written.bits, _type(written), _type(read)
     if bits == 8:
         return f"({wanted.value})({wanted.value})((uint){value} << 24) >> 24"
+    if found.is_float and wanted.is_float and bits == 16:
+        return f"RoundToFloat16({value})"
     if found.is_float == wanted.is_float:
         return f"({wanted.value})({wanted.stored}){value}"
     if found.is_float:
