@@ -17,9 +17,11 @@ float Atan2(float y, float x)
     const float dividend = isFar ? (IsInfinity(shorter) ? 1.0f : 0.0f) : shorter * scale;
 
     // The tangent is head + tail; head and upper have 12 bits, so that their products are exact. The argument of
-    // LessExact has few bits and loses none: the call only keeps the compiler from simplifying.
+    // LessExact has few bits and loses none: the call only keeps the compiler from simplifying. A tangent that is so
+    // small that devices may flush its tail is all head; the remainder is then off by half an ulp.
     const float inverse = 1.0f / divisor;
-    const float head = FromBits(Bits(dividend * inverse) & 0xfffff000u);
+    const float tangent = dividend * inverse;
+    const float head = tangent < 1e-30f ? tangent : FromBits(Bits(tangent) & 0xfffff000u);
     const float upper = FromBits(Bits(divisor) & 0xfffff000u);
     const float rough = LessExact(mad(-head, upper, dividend));
     const float tail = mad(-head, divisor - upper, rough) * inverse;
