@@ -53,7 +53,8 @@ SPIRV_PASSES = """
     eliminate-dead-code-aggressive ssa-rewrite eliminate-dead-code-aggressive vector-dce
     eliminate-dead-inserts eliminate-dead-branches simplify-instructions if-conversion
     copy-propagate-arrays reduce-load-size eliminate-dead-code-aggressive merge-blocks
-    redundancy-elimination eliminate-dead-branches merge-blocks simplify-instructions compact-ids
+    redundancy-elimination eliminate-dead-branches merge-blocks simplify-instructions eliminate-dead-branches
+    compact-ids
 """
 TARGET_ARGUMENTS: Mapping[Target, tuple[str, ...]] = {
     "spirv": (
