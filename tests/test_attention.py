@@ -251,17 +251,17 @@ def test_masks(way: Way, case: Case, device: Any, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("way", "queries", "keys"),
+    ("way", "queries", "keys", "depth"),
     [
-        ("float32", 20, 130), *((way, queries, 300) for way in ORDINARY for queries in (1, 4)),
-        *((way, 20, 70) for way in MATRICES),
+        ("float32", 20, 130, 8), *((way, queries, 300, 8) for way in ORDINARY for queries in (1, 4)),
+        ("float32", 40, 130, 264), *((way, 20, 70, 8) for way in MATRICES),
     ],
     indirect=["way"],
 )  # fmt: skip
 def test_infinities_and_nan_count_where_they_are_seen(
-    way: Way, queries: int, keys: int, device: Any, monkeypatch: pytest.MonkeyPatch
+    way: Way, queries: int, keys: int, depth: int, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desc = attention(way.kind, (1, queries, keys, 2, 8, 8))
+    desc = attention(way.kind, (1, queries, keys, 2, depth, depth))
     arrays = drawn(desc)
     arrays["ValueTensor"][0, keys - 1, 2] = np.inf
     arrays["ValueTensor"][0, 1, 11] = np.nan

@@ -1582,31 +1582,42 @@ void ProcessTiles(inout State state, uint thread, bool areDirect, bool within)
     }
 }
 
-// Adjacent weighted sums of values of a row, key by key: masked keys add nothing even if their values are infinite or
+// Stores a thread's results of a row again, key by key: masked keys add nothing even if their values are infinite or
 // NaN, but a weight of 0 times such a value is NaN.
-float4 SumsWithoutMasked(uint row, uint column, float shift)
+void StoreWithoutMasked(uint row, float shift, float sum)
 {
     List at = RowAt(row);
-    float4 found = (float4)0;
+    float4 totals[BLOCKS];
+    uint block;
+    [unroll]
+    for (block = 0; block < BLOCKS; block++)
+        totals[block] = (float4)0;
     [loop]
     for (uint k = FIRST_KEY; k < endKey; k++)
     {
         at.entries[3] = (int)k;
-        if (Counts(at))
+        if (!Counts(at))
+            continue;
+        float total = 0;
+        [loop]
+        for (uint e = 0; e < (uint)keptQuerySizes[0][3]; e += 4)
         {
-            float total = 0;
-            [loop]
-            for (uint e = 0; e < (uint)keptQuerySizes[0][3]; e += 4)
-            {
-                const uint first = e / VECTOR * VECTOR;
-                total += dot(FourOf(QueryVector(row, first), (e - first) / 4),
-                    FourOf(KeyVector(false, k, first), (e - first) / 4));
-            }
-            found += Weight(Scored(at, total) - shift)
-                * FourOf(KeyVector(true, k, column / VECTOR * VECTOR), column % VECTOR / 4);
+            const uint first = e / VECTOR * VECTOR;
+            total += dot(FourOf(QueryVector(row, first), (e - first) / 4),
+                FourOf(KeyVector(false, k, first), (e - first) / 4));
+        }
+        const float weight = Weight(Scored(at, total) - shift);
+        [loop]
+        for (block = 0; block < BLOCKS; block++)
+        {
+            const uint column = OwnColumn(block);
+            totals[block] += weight * FourOf(KeyVector(true, k, column / VECTOR * VECTOR), column % VECTOR / 4);
         }
     }
-    return found;
+    [loop]
+    for (block = 0; block < BLOCKS; block++)
+        if (OwnColumn(block) < (uint)keptPresentValueSizes[0][3])
+            Store(row, OwnColumn(block), 4, totals[block] / sum);
 }
 
 // Computes a block of rows against all their keys or a part of them, tile by tile
@@ -1670,13 +1681,9 @@ void Attend(uint item, uint thread)
         }
     }
     [loop]
-    for (uint n = 0; n < OWN_ROWS * BLOCKS && isNonFinite; n++)
-    {
-        const uint row = OwnRow(n / BLOCKS), column = OwnColumn(n % BLOCKS);
-        const float2 own = relative[n / BLOCKS];
-        if (row < Rows() && column < valueSize && !isnan(own.y))
-            Store(row, column, 4, SumsWithoutMasked(row, column, own.x) / own.y);
-    }
+    for (uint row = 0; row < OWN_ROWS && isNonFinite; row++)
+        if (OwnRow(row) < Rows() && !isnan(relative[row].y))
+            StoreWithoutMasked(OwnRow(row), relative[row].x, relative[row].y);
 }
 #endif
 #endif
