@@ -2919,7 +2919,7 @@ DMLOPS_CALLED void dmlops_plan_backend_of(dmlops_planning* planning, const dmlop
     made_12.arithmetic = 225;
     made_12.load = 5;
     made_12.latency = 168;
-    made_12.alone = 52;
+    made_12.alone = 54;
     made_12.element = 4;
     result->is_cooperative = 0;
     result->rates = made_12;
@@ -3606,7 +3606,7 @@ DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan
     if ((dmlops_min(left.vector, right.vector) == 1) && !backend.is_cooperative) {
         dmlops_plan_Rates made_1;
         made_1 = rates;
-        made_1.load = dmlops_multiply(4, rates.load);
+        made_1.load = dmlops_multiply(3, rates.load);
         rates = made_1;
     }
     dmlops_plan_Choice chosen;

@@ -58,7 +58,7 @@ def backend_of(out: Planning, op: Contraction, found: Matrices) -> Backend:
         tiles.append(Tile(128, 32, deep, 32, 32))
     if is_windowed:
         return Backend(False, Rates(225, 24, 440, 60, 4), tiles)
-    return Backend(False, Rates(225, 5, 168, 52, 4), tiles)
+    return Backend(False, Rates(225, 5, 168, 54, 4), tiles)
 
 
 def cooperative_rates() -> Rates:

@@ -66,7 +66,7 @@ def plan_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
     right = loaded(found.right, found.column_axis, found.columns, found.depth, backend)
     rates = backend.rates
     if min(left.vector, right.vector) == 1 and not backend.is_cooperative:
-        rates = rates._replace(load=4 * rates.load)
+        rates = rates._replace(load=3 * rates.load)
     chosen = choose_tile(found, backend.tiles, rates, True)
     read = found._replace(left=left, right=right)
     plan_product(out, op, Product(backend.is_cooperative, chosen, read, 0, left))
