@@ -21,7 +21,6 @@ import numpy as np
 
 from dmlops import reference
 from dmlops.gpu.planner_inputs import planner_of
-from dmlops.gpu.plans.scatter import plan_scatter
 from dmlops.gpu.plans.top_k import plan_top_k
 from dmlops.validation import tensors
 from gpu_device import opened, run_in_guard_zones, smallest_compared
@@ -35,7 +34,7 @@ SUMMED, CONTRACTED = (2e-5, 1e-3), (2e-4, 1e-2)
 CONTRACTIONS = re.compile("GEMM|CONVOLUTION|MATRIX|ATTENTION|RNN|GRU|LSTM")
 ADDED = ("Beta", "Bias", "ValueStart")  # members that are added to a product
 ROUNDED_SUMS = re.compile("QUANTIZED|RESAMPLE")  # in another order, a half may become the other neighbor
-CHOOSES = re.compile(r"MAX_POOLING\d?|MAX_UNPOOLING|ROI_POOLING")
+CHOOSES = re.compile(r"MAX_POOLING\d?|MAX_UNPOOLING|ROI_POOLING|SCATTER_.*")
 
 
 def differences(one: Drawn, device: Any) -> list[str]:
@@ -94,7 +93,7 @@ def is_chosen(desc: Any) -> bool:
     planner = planner_of(desc.OPERATOR)
     if planner.is_map:
         return bool(planner.inputs(desc, 0).tensors[-1].as_bits)
-    if planner.plan in (plan_scatter, plan_top_k) or CHOOSES.fullmatch(desc.OPERATOR):
+    if planner.plan == plan_top_k or CHOOSES.fullmatch(desc.OPERATOR):
         return True
     if desc.OPERATOR == "REDUCE":
         return desc.Function.name in ("MAX", "MIN")

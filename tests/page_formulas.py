@@ -190,6 +190,28 @@ def max_unpooling(d: Members, x: Arrays) -> Arrays:
     return {"OutputTensor": result.reshape(d.sizes("OutputTensor"))}
 
 
+def clamped(index: Any, size: int) -> int:
+    return min(max(int(index) + size if index < 0 else int(index), 0), size - 1)
+
+
+def scatter_elements(d: Members, x: Arrays) -> Arrays:
+    result = x["InputTensor"].copy()
+    for at in places(d.sizes("UpdatesTensor")):
+        index = clamped(x["IndicesTensor"][at], result.shape[d.Axis])
+        result[(*at[: d.Axis], index, *at[d.Axis + 1 :])] = x["UpdatesTensor"][at]
+    return {"OutputTensor": result}
+
+
+def scatter_nd(d: Members, x: Arrays) -> Arrays:
+    sizes = d.sizes("OutputTensor")[-d.InputDimensionCount :]
+    result = x["InputTensor"].reshape(sizes).copy()
+    tuples = x["IndicesTensor"].reshape(-1, d.sizes("IndicesTensor")[-1])
+    blocks = x["UpdatesTensor"].reshape(len(tuples), *sizes[tuples.shape[1] :])
+    for place, block in zip(tuples, blocks, strict=True):
+        result[tuple(map(clamped, place, sizes))] = block
+    return {"OutputTensor": result.reshape(d.sizes("OutputTensor"))}
+
+
 def fold(d: Members, x: Arrays) -> Arrays:
     a, sizes = x["InputTensor"], d.sizes("OutputTensor")
     result = np.zeros(sizes, object)

@@ -227,7 +227,7 @@ def test_only_planners_of_the_runtime_are_code_of_the_generator(
     runtime = shutil.copytree(project.RUNTIME, tmp_path / "runtime")
     monkeypatch.setattr(project, "RUNTIME", runtime)
     monkeypatch.setattr(project, "PLANNERS", runtime / "dmlops/gpu/plans")
-    for name, kinds in (("explain.py", {"runtime"}), ("gpu/plans/scatter.py", {"runtime", "generator"})):
+    for name, kinds in (("explain.py", {"runtime"}), ("gpu/plans/scan.py", {"runtime", "generator"})):
         before = inputs.digests(gather_specs)
         with (runtime / "dmlops" / name).open("a") as file:
             file.write("# a comment\n")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlops import TensorDesc, gpu, make
-from dmlops.gpu.plans import scatter
+from dmlops.gpu.plans import pass_selection
 from gpu_device import device
 from operator_runs import Layouts, check, newest_types, with_gaps
 from tensors import permuted, random_bits, random_indices
@@ -77,14 +77,10 @@ def test_every_data_type(device: Any, data_type: str, index_type: str) -> None:
     check_nd(device, values, random_indices(rng, (3, 1), index_type, 5), blocks)
 
 
-@pytest.fixture(
-    params=[(0, 0), (0, 2**31), (4096, 0)], ids=["only updates written", "all elements written", "one group"]
-)
+@pytest.fixture(params=[0, 2**15], ids=["scattered", "searched"])
 def any_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if updates were few, as if they were many, and as if elements were few."""
-    alone, few = request.param
-    monkeypatch.setattr(scatter, "SCATTER_ALONE", alone)
-    monkeypatch.setattr(scatter, "SCATTER_FEW", few)
+    """As if updates were many, and as if they were few."""
+    monkeypatch.setattr(pass_selection, "SEARCHED", request.param)
 
 
 @pytest.mark.usefixtures("any_way")
@@ -171,47 +167,24 @@ def test_inputs_that_repeat(device: Any) -> None:
     check_elements(device, inputs, indices, updates, 1, layouts)
 
 
-@pytest.mark.parametrize("count", [1, 40], ids=["few", "many"])
+@pytest.mark.parametrize("count", [1, 40, 100])
 @pytest.mark.parametrize(
-    ("data_type", "width", "bits"),
-    [
-        ("float32", 12, 128), ("float32", 6, 64), ("float32", 5, 32), ("float16", 24, 128), ("uint8", 12, 32),
-        ("uint8", 7, 8), ("int64", 4, 128),
-    ],
-)  # fmt: skip
-def test_rows_move_in_runs(data_type: str, width: int, bits: int, count: int, device: Any) -> None:
-    """As wide as divides them, up to 128 bits; some rows are replaced twice."""
+    ("data_type", "width"),
+    [("float32", 12), ("float32", 5), ("float16", 24), ("uint8", 12), ("uint8", 7), ("int64", 4)],
+)
+def test_rows(data_type: str, width: int, count: int, device: Any) -> None:
+    """Some are replaced twice."""
     rng = np.random.default_rng(3)
     values, rows = random_bits(rng, (50, width), data_type), random_bits(rng, (count, width), data_type)
-    indices = rng.integers(-50, 50, (count, 1), np.int32)
-    desc = make.scatter_nd(values, indices, rows, InputDimensionCount=2, IndicesDimensionCount=2)
-    assert {one.defines["OUTPUT_TYPE"] for one in gpu.plan(desc).dispatches} == {f"UINT{bits}"}
-    check_nd(device, values, indices, rows)
+    check_nd(device, values, rng.integers(-50, 50, (count, 1), np.int32), rows)
 
 
-def test_few_updates_leave_most_elements_to_a_copy() -> None:
+def test_few_updates_of_few_elements_are_searched_for() -> None:
     """Nothing has to be cleared then."""
-    values, line = TensorDesc("FLOAT32", (4096, 64)), TensorDesc("FLOAT32", (1, 64))
-    few = gpu.plan(make.scatter_nd(values, TensorDesc("UINT32", (1, 1)), line,
-                                      InputDimensionCount=2, IndicesDimensionCount=2))  # fmt: skip
-    assert ([one.defines["STAGE"] for one in few.dispatches], few.zero_initialize) == ([0, 1, 2, 4], ())
-    many = gpu.plan(make.scatter_elements(values, TensorDesc("UINT32", (4096, 64)), values, Axis=0))
-    assert ([one.defines["STAGE"] for one in many.dispatches], len(many.zero_initialize)) == ([1, 3], 1)
-
-
-def test_one_group_has_room_for_few_elements() -> None:
-    """As many as the output has offsets: gaps count, and elements that are moved together are one."""
-
-    def stages(output: TensorDesc, updates: int = 1) -> list[int]:
-        values, row = TensorDesc("FLOAT32", output.Sizes), TensorDesc("FLOAT32", (updates, output.Sizes[1]))
-        places = TensorDesc("UINT32", (updates, 1))
-        desc = make.scatter_nd(values, places, row, OutputTensor=output,
-                               InputDimensionCount=2, IndicesDimensionCount=2)  # fmt: skip
-        return [one.defines["STAGE"] for one in gpu.plan(desc).dispatches]
-
-    assert stages(TensorDesc("FLOAT32", (256, 64))) == [5]
-    assert stages(TensorDesc("FLOAT32", (257, 64))) == [0, 1, 2, 4]
-    assert stages(TensorDesc("FLOAT32", (64, 63))) == [5]
-    assert stages(TensorDesc("FLOAT32", (64, 63), Strides=(65, 1))) == [0, 1, 2, 4]
-    assert stages(TensorDesc("FLOAT32", (3, 4)), 4096) == [5]
-    assert stages(TensorDesc("FLOAT32", (3, 4)), 4097) == [1, 3]
+    for sizes, count, searched in (((64, 64), 64, [1]), ((64, 64), 65, [0, 0]), ((1024, 64), 1, [0, 0])):
+        values, rows = TensorDesc("FLOAT32", sizes), TensorDesc("FLOAT32", (count, 64))
+        places = TensorDesc("UINT32", (count, 1))
+        desc = make.scatter_nd(values, places, rows, InputDimensionCount=2, IndicesDimensionCount=2)
+        plan = gpu.plan(desc)
+        assert [one.defines["SEARCHED"] for one in plan.dispatches] == searched
+        assert len(plan.zero_initialize) == len(searched) - 1

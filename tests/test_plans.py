@@ -246,10 +246,10 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
 
 
 def test_constants_of_a_shader_fill_whole_vectors() -> None:
-    params = params_of(Plans(PLANNERS), "ScatterParams")
-    assert params.strides == ("input", "indices", "updates", "output")
-    assert "    Dimension dimensions[RANK];  // of the output, outermost first" in params.constants
-    assert "".join(params.structs).count("reserved") == 3  # beside six numbers and three
+    params = params_of(Plans(PLANNERS), "TopKParams")
+    assert params.strides == ("input", "outputValue", "outputIndex")
+    assert "    Dimension dimensions[RANK];  // outermost first" in params.constants
+    assert "".join(params.structs).count("reserved") == 3
 
 
 def test_the_greatest_rank_is_that_of_the_header() -> None:

@@ -22,7 +22,7 @@ import pytest
 import dmlops
 from dmlops import gpu
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans import definition, implicit_gemm, scatter
+from dmlops.gpu.plans import definition, implicit_gemm, pass_selection
 from dmlops.gpu.plans import map as map_planner
 from dmlops.gpu.work import Dispatch
 from matrix_cases import MATRICES, OPERATORS, covering, described
@@ -49,8 +49,7 @@ Defines = Mapping[str, int | str]
 LARGER = (
     [(implicit_gemm, "SLIDING_PRODUCTS", 0), (definition, "SATURATING_THREADS", 1)],
     [(map_planner, "ELEMENTWISE_BUSY", 1)],
-    [(scatter, "SCATTER_ALONE", 0)],
-    [(scatter, "SCATTER_ALONE", 0), (scatter, "SCATTER_FEW", 0)],
+    [(pass_selection, "SEARCHED", 0)],
 )
 
 

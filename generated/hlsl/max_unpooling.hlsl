@@ -15,12 +15,6 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 // Data types
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
 #define UINT8 uint, 8, uint
 #define UINT16 uint16_t, 16, uint
 #define UINT32 uint, 32, uint
@@ -210,7 +204,11 @@ uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); 
 // Entry `number` of an intermediate tensor whose first word is `first`
 int LoadInt(int first, uint number) { return (int)scratch[(uint)first + number]; }
 
+#if SEARCHED
+int ReadKeptLast(List at);
+#else
 int ReadKeptLast(List at) { return LoadInt(keptLastFirst, ClampedIndex(at, keptLastSizes, KEPT_LAST_RANK)); }
+#endif
 
 INPUT_VALUE OutputChoice(List at)
 {
@@ -219,6 +217,24 @@ INPUT_VALUE OutputChoice(List at)
             ListOf(inputSizesReciprocals[0], inputSizesReciprocals[1], INPUT_RANK)));
     return (INPUT_VALUE)0;
 }
+
+#if SEARCHED
+int ReadKeptLast(List at)
+{
+    const int entry = (int)ClampedIndex(at, keptLastSizes, KEPT_LAST_RANK);
+    const List box = ListOf(inputSizes[0], inputSizes[1], INPUT_RANK);
+    const List reciprocals = ListOf(inputSizesReciprocals[0], inputSizesReciprocals[1], box.length);
+    const int searched = Multiplied(box);
+    int greatest = 0;
+    for (int number = 0; number < searched; number++)  // which a driver may unroll, so that loads overlap
+    {
+        const List p = UnravelIndexBy(number, box, reciprocals);
+        if (Integer(ReadIndices(p)) == entry)
+            greatest = max(greatest, RavelIndex(p, ListOf(inputSizes[0], inputSizes[1], INPUT_RANK)) + 1);
+    }
+    return greatest;
+}
+#endif
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 

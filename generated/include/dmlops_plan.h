@@ -982,23 +982,6 @@ typedef struct dmlops_plan_ScanParams {
     dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_ScanParams;
 
-typedef struct dmlops_plan_Scatter {
-    dmlops_plan_Tensor input;
-    dmlops_plan_Tensor indices;
-    dmlops_plan_Tensor updates;
-    dmlops_plan_Tensor output;
-    dmlops_plan_Movement movement;
-} dmlops_plan_Scatter;
-
-typedef struct dmlops_plan_ScatterParams {
-    int64_t count;
-    int64_t groupColumns;
-    int64_t updateCount;
-    dmlops_plan_Dimension_16 dimensions;
-    dmlops_plan_Dimension_16 updatesDimensions;
-    dmlops_plan_Lookup_8 lookups;
-} dmlops_plan_ScatterParams;
-
 typedef struct dmlops_plan_TopK {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -1346,28 +1329,6 @@ DMLOPS_CALLED void dmlops_put_ScanParams(
     }
 }
 
-DMLOPS_CALLED void dmlops_put_ScatterParams(
-    dmlops_planning* planning, const dmlops_plan_ScatterParams* record) {
-    dmlops_put_word(planning, record->count);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_word(planning, record->updateCount);
-    for (int64_t i = 0; i < record->dimensions.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
-        dmlops_put_padding(planning);
-    }
-    for (int64_t i = 0; i < record->updatesDimensions.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->updatesDimensions.items[i]);
-        dmlops_put_padding(planning);
-    }
-    for (int64_t i = 0; i < record->lookups.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Lookup(planning, &record->lookups.items[i]);
-        dmlops_put_padding(planning);
-    }
-}
-
 DMLOPS_CALLED void dmlops_put_TopKParams(
     dmlops_planning* planning, const dmlops_plan_TopKParams* record) {
     dmlops_put_word(planning, record->count);
@@ -1505,8 +1466,7 @@ DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_take_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
-    int64_t run);
+DMLOPS_CALLED void dmlops_plan_take_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, int64_t bits);
 DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_is_double(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
@@ -1590,7 +1550,7 @@ DMLOPS_CALLED int64_t dmlops_plan_stride_of(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_lookups_of(dmlops_planning* planning, const dmlops_plan_Movement* movement,
     const dmlops_plan_Tensor* moved, const dmlops_plan_Tensor* indices, dmlops_plan_Lookup_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t most, const dmlops_plan_Loop_16* loops,
-    int64_t source, const dmlops_plan_Lookup_8* lookups);
+    const dmlops_plan_Lookup_8* lookups);
 DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t run,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_lookups_in_runs(dmlops_planning* planning, const dmlops_plan_Lookup_8* lookups,
@@ -1651,6 +1611,8 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
     const dmlops_plan_Source_8* sources, dmlops_plan_Pass_32* result);
 DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t axis,
     int64_t elements, dmlops_plan_int_8* result);
+DMLOPS_CALLED int dmlops_plan_is_searched(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
 DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowShape* rows);
@@ -1700,9 +1662,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* op);
-DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few,
-    dmlops_plan_int_64* result);
-DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op);
 DMLOPS_CALLED void dmlops_plan_room_for(dmlops_planning* planning, const dmlops_plan_TopK* op, int64_t entries,
     dmlops_plan_Buffer* result);
@@ -3144,17 +3103,12 @@ DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dm
     dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), type_name);
 }
 
-/* Binds tensors, inputs first, and defines their types; runs of raw bits are moved as one. Rejects those that shaders
-   cannot address. */
-DMLOPS_CALLED void dmlops_plan_take_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
-    int64_t run) {
+/* Binds tensors, inputs first, and defines their types. Rejects those that shaders cannot address. */
+DMLOPS_CALLED void dmlops_plan_take_tensors(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
     for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
         dmlops_plan_check_span(planning, tensor);
-        dmlops_plan_Tensor made_2;
-        made_2 = *tensor;
-        made_2.bits = tensor->as_bits ? dmlops_multiply(run, tensor->bits) : tensor->bits;
-        dmlops_plan_define_tensor(planning, &made_2);
+        dmlops_plan_define_tensor(planning, tensor);
         dmlops_plan_bind(planning, tensor);
     }
 }
@@ -4464,12 +4418,12 @@ DMLOPS_CALLED void dmlops_plan_lookups_of(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The elements of a run, `most` or fewer, that is contiguous in the tensor numbered `source` and in the last one, and
-   that the same indices select. */
+/* The elements of a run, `most` or fewer, that is contiguous in the tensor gathered and in the last one, and that the
+   same indices select. */
 DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t most, const dmlops_plan_Loop_16* loops,
-    int64_t source, const dmlops_plan_Lookup_8* lookups) {
+    const dmlops_plan_Lookup_8* lookups) {
     const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
-    if ((inner->strides.items[dmlops_item(planning, source, inner->strides.count)] != 1)
+    if ((inner->strides.items[dmlops_item(planning, 0, inner->strides.count)] != 1)
         || (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] != 0)
         || (inner->strides.items[dmlops_item(planning, -1, inner->strides.count)] != 1)) {
         return 1;
@@ -4477,7 +4431,7 @@ DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t most
     int64_t run = dmlops_gcd(most, inner->size);
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
         const dmlops_plan_Loop* loop = &loops->items[each_1];
-        run = dmlops_gcd(run, dmlops_gcd(loop->strides.items[dmlops_item(planning, source, loop->strides.count)],
+        run = dmlops_gcd(run, dmlops_gcd(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)],
             loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]));
     }
     for (int64_t each_2 = 0; each_2 < lookups->count; ++each_2) {
@@ -4761,7 +4715,7 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_merged(planning, &made_1, &loops);
     dmlops_plan_Lookup_8 lookups;
     dmlops_plan_lookups_of(planning, &op->movement, moved, indices, &lookups);
-    int64_t run = dmlops_plan_run_of(planning, dmlops_divide(128, output->bits), &loops, 0, &lookups);
+    int64_t run = dmlops_plan_run_of(planning, dmlops_divide(128, output->bits), &loops, &lookups);
     dmlops_plan_Loop_16 made_4;
     dmlops_plan_in_runs(planning, &loops, run, &made_4);
     dmlops_plan_Loop_16 made_5;
@@ -5341,6 +5295,22 @@ DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const
     return;
 }
 
+/* Whether elements search for what would be scattered to them: there are few of either. */
+DMLOPS_CALLED int dmlops_plan_is_searched(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader) {
+    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
+        if (one->box != -1) {
+            const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning,
+                shader->passes.items[dmlops_item(planning, -1, shader->passes.count)].target, op->tensors.count)];
+            int is_small = dmlops_plan_element_count(planning, &output->sizes) <= 32768;
+            return is_small && (dmlops_plan_element_count(planning,
+                &op->tensors.items[dmlops_item(planning, one->box, op->tensors.count)].sizes) <= 64);
+        }
+    }
+    return 0;
+}
+
 /* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result) {
@@ -5373,7 +5343,7 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
         wanted = dmlops_plan_leading(planning, &every, there);
     }
     int64_t separable = dmlops_plan_separable_place(planning, op, shader);
-    if (separable != -1) {
+    if ((separable != -1) || dmlops_plan_is_searched(planning, op, shader)) {
         wanted = 0;
     }
     dmlops_plan_Pass_32 passes;
@@ -5880,28 +5850,36 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     }
     DMLOPS_EXTEND(planning, &scalars, &known->scalars);
     if ((shader->kept.count > 0) || (shader->contraction.number != -1)) {
+        int made_5 = 0;
+        for (int64_t each_6 = 0; each_6 < shader->passes.count; ++each_6) {
+            const dmlops_plan_Pass* one = &shader->passes.items[each_6];
+            made_5 = made_5 || (one->box != -1);
+        }
+        if (made_5) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("SEARCHED"), (int64_t)(chosen.wanted == 0));
+        }
         int from_zeros = 0;
-        for (int64_t each_5 = 0; each_5 < chosen.passes.count; ++each_5) {
-            const dmlops_plan_Pass* one = &chosen.passes.items[each_5];
+        for (int64_t each_7 = 0; each_7 < chosen.passes.count; ++each_7) {
+            const dmlops_plan_Pass* one = &chosen.passes.items[each_7];
             from_zeros = from_zeros || (one->box != -1);
         }
-        dmlops_plan_Buffer made_6;
-        made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
-        dmlops_out_write(planning, &made_6);
+        dmlops_plan_Buffer made_8;
+        made_8 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_out_write(planning, &made_8);
     }
-    for (int64_t each_7 = 0; each_7 < chosen.passes.count; ++each_7) {
-        const dmlops_plan_Pass* one = &chosen.passes.items[each_7];
+    for (int64_t each_9 = 0; each_9 < chosen.passes.count; ++each_9) {
+        const dmlops_plan_Pass* one = &chosen.passes.items[each_9];
         if (one->axis != -1) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), 4);
         }
     }
     dmlops_out_share(planning);
-    dmlops_plan_CommonConstants made_8;
-    DMLOPS_COPY(&made_8.lists, &lists);
-    DMLOPS_COPY(&made_8.activations, &known->activations);
-    DMLOPS_COPY(&made_8.elements, &known->elements);
-    DMLOPS_COPY(&made_8.scalars, &scalars);
-    dmlops_plan_dispatch_passes(planning, op, shader, &chosen, &made_8);
+    dmlops_plan_CommonConstants made_10;
+    DMLOPS_COPY(&made_10.lists, &lists);
+    DMLOPS_COPY(&made_10.activations, &known->activations);
+    DMLOPS_COPY(&made_10.elements, &known->elements);
+    DMLOPS_COPY(&made_10.scalars, &scalars);
+    dmlops_plan_dispatch_passes(planning, op, shader, &chosen, &made_10);
 }
 
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each. */
@@ -6150,7 +6128,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     DMLOPS_APPEND(planning, &made_1, op->input);
     DMLOPS_APPEND(planning, &made_1, op->output);
     DMLOPS_APPEND(planning, &made_1, op->coordinates);
-    dmlops_plan_take_tensors(planning, &made_1, 1);
+    dmlops_plan_take_tensors(planning, &made_1);
     int64_t count = dmlops_plan_element_count(planning, &op->input.sizes);
     int64_t length = 2048;
     length = dmlops_multiply(length, dmlops_plan_ceil_div(planning, count, dmlops_multiply(length, 1024)));
@@ -6246,7 +6224,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     made_1.count = 0;
     DMLOPS_APPEND(planning, &made_1, op->input);
     DMLOPS_APPEND(planning, &made_1, op->output);
-    dmlops_plan_take_tensors(planning, &made_1, 1);
+    dmlops_plan_take_tensors(planning, &made_1);
     int64_t sign = op->decreasing ? -1 : 1;
     int64_t source = dmlops_multiply(sign, op->input.strides.items[dmlops_item(planning, op->axis,
         op->input.strides.count)]);
@@ -6340,140 +6318,6 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* The stages, each of which takes a dispatch. */
-DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few,
-    dmlops_plan_int_64* result) {
-    if (is_alone) {
-        result->count = 0;
-        DMLOPS_APPEND(planning, result, 5);
-        return;
-    }
-    if (are_few) {
-        result->count = 0;
-        DMLOPS_APPEND(planning, result, 0);
-        DMLOPS_APPEND(planning, result, 1);
-        DMLOPS_APPEND(planning, result, 2);
-        DMLOPS_APPEND(planning, result, 4);
-        return;
-    }
-    result->count = 0;
-    DMLOPS_APPEND(planning, result, 1);
-    DMLOPS_APPEND(planning, result, 3);
-    return;
-}
-
-/* Chooses the last update of each element, and writes all elements. If updates are few, all elements are copied first,
-   so that only the targets of updates are touched besides; if elements are few, one thread group does everything.
-   Runs of elements that are moved together are treated as one. */
-DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op) {
-    const dmlops_plan_Movement * movement = &op->movement;
-    const dmlops_plan_int_8 * steps = &op->indices.strides;
-    const dmlops_plan_int_8 * strides = &op->output.strides;
-    dmlops_plan_Lookup_8 lookups;
-    dmlops_plan_lookups_of(planning, movement, &op->output, &op->indices, &lookups);
-    dmlops_plan_Loop_16 made_1;
-    made_1.count = 0;
-    for (int64_t place = 0; place < op->output.sizes.count; ++place) {
-        const int64_t size = op->output.sizes.items[place];
-        dmlops_plan_int_16 made_2;
-        made_2.count = 0;
-        DMLOPS_APPEND(planning, &made_2, op->input.strides.items[dmlops_item(planning, place,
-            op->input.strides.count)]);
-        DMLOPS_APPEND(planning, &made_2, 0);
-        DMLOPS_APPEND(planning, &made_2, 0);
-        DMLOPS_APPEND(planning, &made_2, op->output.strides.items[dmlops_item(planning, place,
-            op->output.strides.count)]);
-        dmlops_plan_Loop made_3;
-        made_3.size = size;
-        DMLOPS_COPY(&made_3.strides, &made_2);
-        DMLOPS_APPEND(planning, &made_1, made_3);
-    }
-    dmlops_plan_Loop_16 outputs;
-    dmlops_plan_merged_in_order(planning, &made_1, &outputs);
-    dmlops_plan_Loop_16 made_4;
-    made_4.count = 0;
-    for (int64_t place = 0; place < op->updates.sizes.count; ++place) {
-        const int64_t size = op->updates.sizes.items[place];
-        dmlops_plan_int_16 made_5;
-        made_5.count = 0;
-        DMLOPS_APPEND(planning, &made_5, 0);
-        DMLOPS_APPEND(planning, &made_5, dmlops_plan_stride_of(planning, &movement->picked, steps,
-            dmlops_add(place, 1)));
-        DMLOPS_APPEND(planning, &made_5, op->updates.strides.items[dmlops_item(planning, place,
-            op->updates.strides.count)]);
-        DMLOPS_APPEND(planning, &made_5, dmlops_plan_stride_of(planning, &movement->moved, strides,
-            dmlops_add(place, 1)));
-        dmlops_plan_Loop made_6;
-        made_6.size = size;
-        DMLOPS_COPY(&made_6.strides, &made_5);
-        DMLOPS_APPEND(planning, &made_4, made_6);
-    }
-    dmlops_plan_Loop_16 updates;
-    dmlops_plan_merged_in_order(planning, &made_4, &updates);
-    int64_t run = dmlops_plan_run_of(planning, dmlops_divide(128, op->output.bits), &outputs, 0, &lookups);
-    run = dmlops_plan_run_of(planning, run, &updates, 2, &lookups);
-    dmlops_plan_Loop_16 made_7;
-    dmlops_plan_in_runs(planning, &outputs, run, &made_7);
-    DMLOPS_COPY(&outputs, &made_7);
-    dmlops_plan_Loop_16 made_8;
-    dmlops_plan_in_runs(planning, &updates, run, &made_8);
-    DMLOPS_COPY(&updates, &made_8);
-    dmlops_plan_Lookup_8 made_9;
-    dmlops_plan_lookups_in_runs(planning, &lookups, run, &made_9);
-    DMLOPS_COPY(&lookups, &made_9);
-    int64_t span = 1;
-    for (int64_t each_10 = 0; each_10 < outputs.count; ++each_10) {
-        const dmlops_plan_Loop* loop = &outputs.items[each_10];
-        span = dmlops_add(span, dmlops_multiply(dmlops_subtract(loop->size, 1),
-            loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]));
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), outputs.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("UPDATES_RANK"), updates.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), lookups.count);
-    dmlops_plan_Tensor_16 made_11;
-    made_11.count = 0;
-    DMLOPS_APPEND(planning, &made_11, op->input);
-    DMLOPS_APPEND(planning, &made_11, op->indices);
-    DMLOPS_APPEND(planning, &made_11, op->updates);
-    DMLOPS_APPEND(planning, &made_11, op->output);
-    dmlops_plan_take_tensors(planning, &made_11, run);
-    int64_t updated = dmlops_plan_repeats(planning, &updates);
-    int64_t all_elements = dmlops_plan_repeats(planning, &outputs);
-    int is_alone = dmlops_max(span, updated) <= 4096;
-    int are_few = !is_alone && (dmlops_plan_times(planning, updated, 32) <= all_elements);
-    dmlops_plan_Buffer made_12;
-    made_12 = dmlops_out_scratch(planning, is_alone ? 4 : dmlops_multiply(4, span), !(is_alone || are_few));
-    dmlops_out_write(planning, &made_12);
-    dmlops_out_share(planning);
-    dmlops_plan_Dimension_16 output_dimensions;
-    dmlops_plan_dimensions(planning, &outputs, &output_dimensions);
-    dmlops_plan_Dimension_16 update_dimensions;
-    dmlops_plan_dimensions(planning, &updates, &update_dimensions);
-    dmlops_plan_int_64 made_13;
-    dmlops_plan_stages_of(planning, is_alone, are_few, &made_13);
-    for (int64_t place = 0; place < made_13.count; ++place) {
-        const int64_t stage = made_13.items[place];
-        int64_t count = ((stage <= 1) || (stage == 4)) ? updated : all_elements;
-        int64_t in_group = is_alone ? 512 : 256;
-        dmlops_plan_Groups groups;
-        dmlops_plan_grid(planning, is_alone ? in_group : count, in_group, 1, &groups);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("STAGE"), stage);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
-        if (is_alone) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("CHOSEN"), 4096);
-        }
-        dmlops_plan_ScatterParams params;
-        params.count = count;
-        params.groupColumns = groups.columns;
-        params.updateCount = updated;
-        DMLOPS_COPY(&params.dimensions, &output_dimensions);
-        DMLOPS_COPY(&params.updatesDimensions, &update_dimensions);
-        DMLOPS_COPY(&params.lookups, &lookups);
-        dmlops_put_ScatterParams(planning, &params);
-        dmlops_out_dispatch(planning, &groups, dmlops_modulo(place, 2) == 1);
-    }
-}
-
 /* Selects where few elements of a line are wanted, else sorts. */
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op) {
     dmlops_plan_Tensor_16 made_1;
@@ -6481,7 +6325,7 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     DMLOPS_APPEND(planning, &made_1, op->input);
     DMLOPS_APPEND(planning, &made_1, op->output);
     DMLOPS_APPEND(planning, &made_1, op->indices);
-    dmlops_plan_take_tensors(planning, &made_1, 1);
+    dmlops_plan_take_tensors(planning, &made_1);
     int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
     int64_t key_words = (op->input.bits == 64) ? 2 : 1;
     dmlops_plan_Tensor_16 made_2;
@@ -6962,15 +6806,6 @@ static inline void dmlops_plan_with_TopK(
     dmlops_set_tensors(inputs, description, number, &op);
     dmlops_fill(planning, inputs, description, number, &op);
     dmlops_plan_top_k(planning, &op);
-}
-
-static inline void dmlops_plan_with_Scatter(
-    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
-    dmlops_plan_Scatter op;
-    memset(&op, 0, sizeof op);
-    dmlops_set_tensors(inputs, description, number, &op);
-    dmlops_fill(planning, inputs, description, number, &op);
-    dmlops_plan_scatter(planning, &op);
 }
 
 static inline void dmlops_plan_with_Scan(
@@ -9501,9 +9336,9 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, 0, -1},
 };
 static const dmlops_shader_tensor dmlops_max_unpooling_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0, 0, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
     {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0, 1, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_UNPOOLING_OPERATOR_DESC, member)
 static const uint8_t dmlops_max_unpooling_inputs[] = {
@@ -9547,21 +9382,43 @@ static const uint8_t dmlops_diagonal_matrix_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Intermediate dmlops_scatter_elements_kept[] = {{"KEPT_LAST", 0, 0}};
+static const dmlops_plan_Pass dmlops_scatter_elements_passes[] = {{0, 1, 0, 1, 0, 0, 0, 2, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1}};
+static const int64_t dmlops_scatter_elements_divisors[] = {4};
+static const dmlops_plan_DefinitionShader dmlops_scatter_elements_shader = {
+    {1, dmlops_scatter_elements_kept},
+    {2, dmlops_scatter_elements_passes},
+    3,
+    0,
+    15,
+    {0, NULL},
+    0,
+    {1, dmlops_scatter_elements_divisors},
+    {0, NULL},
+    1,
+    {0, NULL},
+    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, 0, 0, 0},
+    {-1, -1, -1, -1, -1},
+    {0, NULL},
+    {-1, -1, 0, 0, 0, 0, 0, 0, 0},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, 0, -1},
+};
 static const dmlops_shader_tensor dmlops_scatter_elements_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 1, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0, 0, 0},
-    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"UPDATES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_elements_inputs[] = {
-    /* Number: [d + 1 for d in range(UpdatesTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(UpdatesTensor),
-        DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.moved), DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT,
-        DMLOPS_AT(Axis), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.picked), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_UINT,
+        DMLOPS_AT(Axis),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -9923,33 +9780,64 @@ static const uint8_t dmlops_gather_nd_inputs[] = {
 };
 #undef DMLOPS_AT
 
+static const dmlops_plan_Intermediate dmlops_scatter_nd_kept[] = {{"KEPT_LAST", 0, 0}};
+static const dmlops_plan_Pass dmlops_scatter_nd_passes[] = {{0, 1, 0, 1, 0, 0, 0, 1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1}};
+static const char* const dmlops_scatter_nd_lists[] = {"SELECTED"};
+static const int64_t dmlops_scatter_nd_divisors[] = {2};
+static const char* const dmlops_scatter_nd_bounds[] = {"INPUT_START", "INPUT_START2", "INDEX_TUPLE_SIZE", "INDICES_START"};
+static const dmlops_plan_DefinitionShader dmlops_scatter_nd_shader = {
+    {1, dmlops_scatter_nd_kept},
+    {2, dmlops_scatter_nd_passes},
+    3,
+    0,
+    7,
+    {1, dmlops_scatter_nd_lists},
+    0,
+    {1, dmlops_scatter_nd_divisors},
+    {4, dmlops_scatter_nd_bounds},
+    1,
+    {0, NULL},
+    {-1, 0, 0, 0},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, 0, 0, 0},
+    {-1, -1, -1, -1, -1},
+    {0, NULL},
+    {-1, -1, 0, 0, 0, 0, 0, 0, 0},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, 0, -1},
+};
 static const dmlops_shader_tensor dmlops_scatter_nd_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 1, 0, 0},
-    {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0, 0, 0},
-    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, 1, 1, 0},
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 1, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0, 0, 0},
+    {"UPDATES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 1, 1, 0},
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_scatter_nd_inputs[] = {
     /* IndicesSizesEntry: IndicesTensor.Sizes[-1] */
-    DMLOPS_LET, 16 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+    DMLOPS_LET, 18 /* IndicesSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
-    /* align: align([d + 1 for d in range(UpdatesTensor.DimensionCount)], IndicesDimensionCount - 1 + InputDimensionCount - IndicesSizesEntry, 0) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
-    DMLOPS_LET_LIST, 0 /* align */, DMLOPS_ALIGN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(UpdatesTensor), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-        DMLOPS_SUBTRACT, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
-        DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(16) /* IndicesSizesEntry */,
-        DMLOPS_SMALL(0),
-    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* align */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.moved), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_SLOT(16) /* IndicesSizesEntry */, DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_NUMBER,
-        DMLOPS_BYTES(-1), DMLOPS_SLOT(1) /* d */, DMLOPS_REST, DMLOPS_LIST, 0, DMLOPS_SUBTRACT, DMLOPS_UINT,
-        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Scatter, movement.picked), DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST,
-        0, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1),
-        DMLOPS_ITEMS, 1, DMLOPS_NUMBER, DMLOPS_BYTES(-1), DMLOPS_RANK, DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0),
+    /* InputDimensionCount: InputTensor.DimensionCount - InputDimensionCount + IndicesSizesEntry */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
+    DMLOPS_LET, 17 /* InputDimensionCount */, DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(18) /* IndicesSizesEntry */,
+    /* Number: [OutputTensor.Sizes[d] for d in range(InputTensor.DimensionCount - InputDimensionCount, InputDimensionCount)] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* InputDimensionCount */,
+    DMLOPS_LET_LIST, 0 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_UINT, DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(17) /* InputDimensionCount */, DMLOPS_TURN(3),
+        DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(21) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 0,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_UINT, DMLOPS_AT(InputDimensionCount),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* InputDimensionCount */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SLOT(17) /* InputDimensionCount */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(0) /* IndicesSizesEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SLOT(18) /* IndicesSizesEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(IndicesTensor),
+        DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -12878,8 +12766,8 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_max_unpooling_tensors, dmlops_max_unpooling_inputs, 0, 3, -1, -1, -1},
     {"diagonal_matrix.hlsl", dmlops_plan_with_Definition, &dmlops_diagonal_matrix_shader, dmlops_diagonal_matrix_members,
      dmlops_diagonal_matrix_tensors, dmlops_diagonal_matrix_inputs, 0, 1, -1, -1, -1},
-    {"scatter_elements.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_elements_members,
-     dmlops_scatter_elements_tensors, dmlops_scatter_elements_inputs, 12, 4, -1, -1, -1},
+    {"scatter_elements.hlsl", dmlops_plan_with_Definition, &dmlops_scatter_elements_shader, dmlops_scatter_elements_members,
+     dmlops_scatter_elements_tensors, dmlops_scatter_elements_inputs, 0, 4, -1, -1, -1},
     {"one_hot.hlsl", dmlops_plan_with_Definition, &dmlops_one_hot_shader, dmlops_one_hot_members,
      dmlops_one_hot_tensors, dmlops_one_hot_inputs, 0, 3, -1, -1, -1},
     {"resample.hlsl", dmlops_plan_with_Definition, &dmlops_resample_shader, dmlops_resample_members,
@@ -12908,8 +12796,8 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_gather_elements_tensors, dmlops_gather_elements_inputs, 12, 3, -1, -1, -1},
     {"gather_nd.hlsl", dmlops_plan_with_Definition, &dmlops_gather_shader, dmlops_gather_nd_members,
      dmlops_gather_nd_tensors, dmlops_gather_nd_inputs, 35, 3, -1, -1, -1},
-    {"scatter_nd.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_nd_members,
-     dmlops_scatter_nd_tensors, dmlops_scatter_nd_inputs, 35, 4, -1, -1, -1},
+    {"scatter_nd.hlsl", dmlops_plan_with_Definition, &dmlops_scatter_nd_shader, dmlops_scatter_nd_members,
+     dmlops_scatter_nd_tensors, dmlops_scatter_nd_inputs, 40, 4, -1, -1, -1},
     {"max_pooling2.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling2_shader, dmlops_max_pooling2_members,
      dmlops_max_pooling2_tensors, dmlops_max_pooling2_inputs, 0, 3, -1, -1, -1},
     {"slice1.hlsl", dmlops_plan_with_Definition, &dmlops_slice1_shader, dmlops_slice1_members,

@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["input", "output", "int", "bool", "coordinate"]
+Kind: TypeAlias = Literal["input", "output", "int", "bool"]
 
 KINDS: Mapping[Kind, str] = {
     "input": "an input tensor",
     "output": "an output tensor",
     "int": "an int, which the description alone gives",
     "bool": "a bool, which the description alone gives",
-    "coordinate": "a list of int, which depends on `at`",
 }
 """The forms in which a spec gives a role."""
 
@@ -25,18 +24,13 @@ KINDS: Mapping[Kind, str] = {
 class Role:
     """An input or a parameter of an algorithm.
 
-    `optional`: the tensor can be absent. `moved`: shaders only need the bits of its elements. A coordinate
-    indexes the tensor in the role `into`; it is computed for each `at` of the tensor in the role `over`, from
-    elements of the tensor in the role `reads`.
+    `optional`: the tensor can be absent. `moved`: shaders only need the bits of its elements.
     """
 
     kind: Kind
     meaning: str
     optional: bool = False
     moved: bool = False
-    into: str = ""
-    over: str = ""
-    reads: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,19 +42,6 @@ class Algorithm:
 
 
 ALGORITHMS: Mapping[str, Algorithm] = {
-    "scatter": Algorithm(
-        "The input, with each update stored at its target; of several for one target, the last in row-major "
-        "order wins.",
-        {
-            "output": Role("output", "the input with the updates applied", moved=True),
-            "input": Role("input", "the values where no update goes", moved=True),
-            "indices": Role("input", "the tensor that says where updates go"),
-            "updates": Role("input", "the elements to store", moved=True),
-            "target": Role(
-                "coordinate", "where the update at `at` goes", into="output", over="updates", reads="indices"
-            ),
-        },
-    ),
     "top_k": Algorithm(
         "The first elements of each line along an axis, in sorted order. NaN is greater than any number; of "
         "equal elements, the first in the line comes first.",

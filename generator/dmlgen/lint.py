@@ -269,7 +269,7 @@ def _expressions(operator: Operator) -> Iterator[ir.Expr]:
     if operator.defines is not None:
         yield from operator.defines.whole
     elif operator.algorithm is not None:
-        yield from operator.algorithm.expressions
+        yield from operator.algorithm.roles.values()
 
 
 def _unused_definitions(operator: Operator) -> Iterator[Finding]:

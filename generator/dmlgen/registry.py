@@ -409,20 +409,12 @@ class Definition:
 class AlgorithmUse:
     """An algorithm of the catalog that computes an operator, and what each of its roles is.
 
-    `roles` are tensors and expressions of the description, by name; `target` is the role that is a
-    coordinate, if any, and `definitions` are the names that these use.
+    `roles` are tensors and expressions of the description, by name.
     """
 
     name: str
     output: str
-    definitions: tuple[Definition, ...]
-    target: ir.Expr | None
     roles: Mapping[str, ir.Expr]
-
-    @property
-    def expressions(self) -> tuple[ir.Expr, ...]:
-        """All expressions computed from the description and from elements."""
-        return (*(() if self.target is None else (self.target,)), *self.roles.values())
 
 
 @dataclass(frozen=True)

@@ -61,12 +61,8 @@ def _lines(operator: Operator) -> Iterator[str]:
 def _computes(algorithm: AlgorithmUse) -> Iterator[str]:
     """The inputs of an algorithm."""
     yield f"computes {algorithm.output} by the algorithm {algorithm.name}"
-    for definition in algorithm.definitions:
-        yield f"    {definition.name} = {SOURCE.print(definition.value)}"
     for name, role in algorithm.roles.items():
         yield f"    {name}: {SOURCE.print(role)}"
-    if algorithm.target is not None:
-        yield f"    target: {SOURCE.print(algorithm.target)}"
 
 
 def _levels(rule: Rule) -> str:

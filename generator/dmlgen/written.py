@@ -584,7 +584,6 @@ class Algorithm(Record):
     """The computation of an operator, by an algorithm of the catalog and its roles."""
 
     algorithm: Annotated[Scalar[str], "An algorithm of the catalog (dmlgen/catalog.py)."]
-    let: Formulas = field(default_factory=dict)
     # The catalog says what each role takes, also to who gives it a list or a mapping.
     roles: Annotated[
         Mapping[

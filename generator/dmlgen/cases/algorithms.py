@@ -13,7 +13,7 @@ from typing import Any
 
 from dmlgen.cases.definition import Computation, Load, Stored
 from dmlgen.cases.elements import NAN
-from dmlgen.cases.results import DUPLICATES, RANDOM, Coordinate
+from dmlgen.cases.results import RANDOM, Coordinate
 from dmlgen.expr import ir
 from dmlgen.registry import AlgorithmUse, Registry
 
@@ -29,28 +29,16 @@ class Algorithm(Computation):
         self._output, self._tensors = algorithm.output, tensors
         self._numbers = {
             name: self._program.value(node, True)
-            for name, node in (*algorithm.roles.items(), ("target", algorithm.target))
-            if name not in tensors and node is not None
+            for name, node in algorithm.roles.items()
+            if name not in tensors
         }
         algorithms: Mapping[str, Callable[[Mapping[str, Any], Load], _Values]] = {
-            "scatter": self._scatter, "top_k": self._top_k, "nonzero": self._nonzero, "philox": self._philox,
+            "top_k": self._top_k, "nonzero": self._nonzero, "philox": self._philox,
         }  # fmt: skip
         self._computed = algorithms[algorithm.name]
 
     def _values(self, members: Mapping[str, Any], load: Load) -> Iterator[Stored]:
         return ((output, None, at, value) for output, at, value in self._computed(members, load))
-
-    def _scatter(self, members: Mapping[str, Any], load: Load) -> _Values:
-        source, updates = self._tensors["input"], self._tensors["updates"]
-        for at in _coordinates(members[source].Sizes):
-            yield self._output, at, load(source, None, at)
-        taken: set[Coordinate] = set()
-        for at in _coordinates(members[updates].Sizes):
-            place = self._numbers["target"]({"at": at})
-            if place in taken:
-                self._run.notes.add(DUPLICATES)
-            taken.add(place)
-            yield self._output, place, load(updates, None, at)
 
     def _top_k(self, members: Mapping[str, Any], load: Load) -> _Values:
         source = self._tensors["input"]

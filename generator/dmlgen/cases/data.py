@@ -84,7 +84,7 @@ def _wholes(operator: Operator) -> Iterable[ir.Expr]:
     """Everything that an operator computes with."""
     if operator.defines is not None:
         return operator.defines.whole
-    return () if operator.algorithm is None else operator.algorithm.expressions
+    return ()
 
 
 def is_light(operator: Operator) -> bool:

@@ -90,12 +90,10 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 def _algorithm(registry: Registry, operator: Operator, algorithm: AlgorithmUse) -> dict[str, object]:
     """The content of the module of an algorithm: its roles, tensors by name."""
     printer = FunctionPrinter(registry, operator)
-    known = (*operator.definitions, *algorithm.definitions)
-    used = used_definitions(known, algorithm.roles.values())
+    used = used_definitions(operator.definitions, algorithm.roles.values())
     return {
         "algorithm": algorithm,
         "computation": pascal(algorithm.name.upper()),
-        "target": None if algorithm.target is None else printer.function(algorithm.target),
         "assignments": assignments_of(printer, used),
         "roles": [
             (name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node))

@@ -21,7 +21,7 @@ from dmlgen.plans.params import Declaration
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.cases import written
-from dmlgen.schedules.elementwise import Elementwise, is_moved, is_symbolic
+from dmlgen.schedules.elementwise import Elementwise, is_symbolic
 
 VARIABLES = ("d", "i", "j", "k", "l", "m")
 """Of loops."""
@@ -83,8 +83,6 @@ def planner_inputs(registry: Registry, operator: Operator, plans: Plans) -> Plan
     tensors = {name: one for name, one in given.items() if isinstance(one, ir.Tensor)}
     moved = moves(schedule)
     values = {name: _written(one) for name, one in given.items() if name not in tensors}
-    if schedule.target is not None:
-        values |= _movement(schedule.target, tensors["updates"])
     return PlannerInputs(
         record=record.name,
         planner=schedule.name,
@@ -137,7 +135,6 @@ def _movement(target: ir.Expr, visited: ir.Tensor) -> dict[str, ir.Expr]:
     """How indices move elements, as planners' `Movement` has it, for coordinates of the tensor `visited`. All
     entries of the coordinate `target` are entries of these, or selected, each by the index of the same load,
     whose coordinate may end in the number of the index."""
-    assert is_moved(target), "entries of a coordinate are computed, which planners do not trace"
     whole = written(target, {}, variables=VARIABLES)
     (selected,) = {one for one in ir.walk(whole) if getattr(one, "function", "") == "normalize_index"}
     assert isinstance(selected, ir.Call) and isinstance(selected.arguments[0], ir.Load)

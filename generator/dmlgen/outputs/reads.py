@@ -9,6 +9,8 @@ from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import AlgorithmUse, Operator, OutputDefinitions
+from dmlgen.schedules.access import loads_of
+from dmlgen.schedules.cases import written
 from dmlgen.schedules.elementwise import Elementwise
 from dmlgen.schedules.schedule import FastForm
 
@@ -104,8 +106,9 @@ def moved_as_bits(
     for one in forms:
         if isinstance(one, Elementwise):
             forms, value = (), one.value
-    is_whole = not (forms or others or defines.tensors)
-    return (is_whole and copied(output, value)) or taken_as_bits(operator, defines)
+    moved = () if forms or others else copied(output, written(value, {}))
+    read = {one.tensor.name for one in loads_of(*(tensor.value for tensor in defines.tensors))}
+    return moved if moved and read.isdisjoint(moved) else taken_as_bits(operator, defines)
 
 
 def taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, ...]:

@@ -306,9 +306,7 @@ def _inference(inference: Inference) -> Json:
 def _compute(defines: OutputDefinitions | None, algorithm: AlgorithmUse | None) -> Json | None:
     """An operator's computation, in the language of definitions."""
     if algorithm is not None:
-        let = {one.name: _value(one.value) for one in algorithm.definitions}
-        roles = _facts(algorithm, "roles target")
-        return _filled(algorithm=algorithm.name, output=algorithm.output, let=let, **roles)
+        return _filled(algorithm=algorithm.name, output=algorithm.output, **_facts(algorithm, "roles"))
     if defines is None:
         return None
     return _filled(

@@ -84,7 +84,7 @@ def resolve_definition(
 
 
 def definer_of(
-    compute: written.Algorithm | written.Definition,
+    compute: written.Definition,
     members: Mapping[str, Member],
     resolved: tuple[Rule, ...],
     support: Mapping[str, tuple[Support, ...]],

@@ -204,11 +204,11 @@ def _computed(
     """The computation of an operator, if the spec has one."""
     if node.compute is None:
         return None
+    if isinstance(node.compute, written.Algorithm):
+        return resolve_algorithm(node.compute, members, scope)
     file = node.operator.position.file
     kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
     definer = definer_of(node.compute, members, resolved, support, kinds, scope)
-    if isinstance(node.compute, written.Algorithm):
-        return resolve_algorithm(node.compute, file, members, resolved, support, definer)
     return resolve_definition(node.compute, file, members, resolved, support, definer)
 
 

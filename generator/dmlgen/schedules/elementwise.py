@@ -103,14 +103,14 @@ def is_symbolic(value: ir.Expr) -> bool:
 
 def _selects(value: ir.Expr) -> bool:
     """Whether a value is an element that elements of one other tensor select."""
-    if not isinstance(value, ir.Load) or not is_symbolic(value) or not is_moved(value):
+    if not isinstance(value, ir.Load) or not is_symbolic(value) or not _is_moved(value):
         return False
     calls = (node for node in ir.walk(value) if isinstance(node, ir.Call))
     is_selected = any(call.function == "normalize_index" for call in calls)
     return is_selected and len({load.tensor for load in loads_of(value)}) == 2
 
 
-def is_moved(value: ir.Expr) -> bool:
+def _is_moved(value: ir.Expr) -> bool:
     """Whether entries of the coordinate are moved to other dimensions, without arithmetic."""
     return not any(
         isinstance(node, ir.Binary) and node.type == ir.INT and ir.varies(node) for node in ir.walk(value)

@@ -30,5 +30,5 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> AlgorithmUse | 
             is_alike = facts.field(output, "Sizes", {}) == ir.Field(tensor, "Sizes", ir.INTS)
             is_alike = is_alike and facts.has_type_of(output, tensor.name, {})
             if are_certain and is_alike and all(map(is_known, parts.values())):
-                return AlgorithmUse("scan", output, (), None, {"input": tensor, "fold": fold, **parts})
+                return AlgorithmUse("scan", output, {"input": tensor, "fold": fold, **parts})
     return None

@@ -20,9 +20,9 @@ SHADER = DefinitionShader(
 )
 
 OPERANDS = [
-    Operand("InputTensor", "INPUT"),
+    Operand("InputTensor", "INPUT", as_bits=True),
     Operand("IndicesTensor", "INDICES"),
-    Operand("OutputTensor", "OUTPUT"),
+    Operand("OutputTensor", "OUTPUT", as_bits=True),
 ]
 
 

@@ -6,10 +6,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arithmetic import replaced
-from ..gpu.planner_helpers import Operand, Planner, tensors_of
-from ..gpu.plans.operands import Movement
-from ..gpu.plans.scatter import Scatter, plan_scatter
+from ..arithmetic import entry
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass
+
+SHADER = DefinitionShader(
+    kept=[Intermediate("KEPT_LAST", False, False)],
+    passes=[Pass(0, True, 0, 1, 0, 0, False, 2, -1), Pass(1, False, 3, 0, 8, 1, False, -1, -1)],
+    typed=3,
+    sized=15,
+    divisors=[4],
+    writes_vectors=True,
+)
 
 OPERANDS = [
     Operand("InputTensor", "INPUT", as_bits=True),
@@ -19,17 +28,15 @@ OPERANDS = [
 ]
 
 
-def inputs(desc: Any, index: int) -> Scatter:
+def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
-    number = tuple(d + 1 for d in range(len(desc.UpdatesTensor.Sizes)))
-    return Scatter(
-        input=tensors[0],
-        indices=tensors[1],
-        updates=tensors[2],
-        output=tensors[3],
-        movement=Movement(moved=replaced(number, desc.Axis, -1), picked=number),
+    output_sizes = desc.OutputTensor.Sizes
+    return Definition(
+        tensors=tensors,
+        kept_sizes=[limited(output_sizes)],
+        numbers=[desc.Axis, entry(output_sizes, desc.Axis)],
     )
 
 
-PLANNER = Planner(plan_scatter, inputs)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -6,10 +6,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arithmetic import align
-from ..gpu.planner_helpers import Operand, Planner, tensors_of
-from ..gpu.plans.operands import Movement
-from ..gpu.plans.scatter import Scatter, plan_scatter
+from ..arithmetic import entry
+from ..gpu.planner_helpers import Operand, Planner, limited, tensors_of
+from ..gpu.plans.definition import plan_definition
+from ..gpu.plans.definition_types import Definition, DefinitionShader, Intermediate, Pass
+
+SHADER = DefinitionShader(
+    kept=[Intermediate("KEPT_LAST", False, False)],
+    passes=[Pass(0, True, 0, 1, 0, 0, False, 1, -1), Pass(1, False, 3, 0, 8, 1, False, -1, -1)],
+    typed=3,
+    sized=7,
+    lists=["SELECTED"],
+    divisors=[2],
+    bounds=["INPUT_START", "INPUT_START2", "INDEX_TUPLE_SIZE", "INDICES_START"],
+    writes_vectors=True,
+)
 
 OPERANDS = [
     Operand("InputTensor", "INPUT", as_bits=True),
@@ -19,31 +30,26 @@ OPERANDS = [
 ]
 
 
-def inputs(desc: Any, index: int) -> Scatter:
+def inputs(desc: Any, index: int) -> Definition:
     """The planner's input for a description."""
     tensors = tensors_of(desc, OPERANDS, index)
+    input_dimension_count = len(desc.InputTensor.Sizes) - desc.InputDimensionCount
     indices_sizes = desc.IndicesTensor.Sizes
     indices_dimension_count = len(indices_sizes)
     indices_sizes_entry = indices_sizes[indices_dimension_count - 1]
-    indices_dimension_count2 = desc.IndicesDimensionCount - 1
-    align_ = align(
-        tuple(d + 1 for d in range(len(desc.UpdatesTensor.Sizes))),
-        indices_dimension_count2 + desc.InputDimensionCount - indices_sizes_entry, 0,
+    input_dimension_count2 = input_dimension_count + indices_sizes_entry
+    number = tuple(
+        entry(desc.OutputTensor.Sizes, d) for d in range(input_dimension_count, input_dimension_count2)
     )
-    return Scatter(
-        input=tensors[0],
-        indices=tensors[1],
-        updates=tensors[2],
-        output=tensors[3],
-        movement=Movement(
-            moved=align(
-                tuple(-1 - d for d in range(indices_sizes_entry))
-                + align_[max(indices_dimension_count2, 0) :],
-                len(desc.OutputTensor.Sizes), 0,
-            ),
-            picked=align((*align_[: max(indices_dimension_count2, 0)], -1), indices_dimension_count, 0),
-        ),
+    return Definition(
+        tensors=tensors,
+        kept_sizes=[limited(number)],
+        lists=[limited(number)],
+        bounds=[
+            input_dimension_count, input_dimension_count2, indices_sizes_entry,
+            indices_dimension_count - desc.IndicesDimensionCount,
+        ],
     )
 
 
-PLANNER = Planner(plan_scatter, inputs)
+PLANNER = Planner(plan_definition, inputs, shader=SHADER)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
@@ -56,16 +55,9 @@ def parts(operator: Operator) -> tuple[Part, ...]:
     algorithm = operator.algorithm
     if algorithm is None:
         return ()
-    links = frozenset(one.name for one in (*operator.definitions, *algorithm.definitions))
-
-    def line(name: str, value: Any, anchor: str = "") -> Line:
-        return Line(name, anchor, "", code(f"{name} = {SOURCE.print(value)}", links - {name}))
-
-    names = tuple(line(one.name, one.value, f"let-{one.name}") for one in algorithm.definitions)
-    found = [Part("Names", names)] if names else []
-    lines = [line(name, role) for name, role in algorithm.roles.items()]
-    lines += [line("target", algorithm.target)] if algorithm.target is not None else []
-    return (*found, Part("What it works on", tuple(lines)))
+    links = frozenset(one.name for one in operator.definitions)
+    texts = {name: code(f"{name} = {SOURCE.print(role)}", links) for name, role in algorithm.roles.items()}
+    return (Part("What it works on", tuple(Line(name, "", "", text) for name, text in texts.items())),)
 
 
 def _defines(operator: Operator) -> tuple[Part, ...]:

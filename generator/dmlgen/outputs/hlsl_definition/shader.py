@@ -120,6 +120,10 @@ class HlslDefinition(WithTensors):
         """The intermediate tensors; rows need none."""
         return tuple(self.printer.kept.values()) if self.passes else ()
 
+    def scattering(self, kept: Kept) -> Pass | None:
+        """The pass that scatters to an intermediate tensor, if one does."""
+        return next((one for one in self.passes if one.keyed and kept.member in one.values), None)
+
     @property
     def vector(self) -> VectorAxis | None:
         """Where threads compute several elements, if they do."""
@@ -312,9 +316,10 @@ def _pass(printer: ShaderPrinter, operator: Operator, number: int, tensors: list
         return Pass({tensor.name: ""}, tuple(sorted(attention.reads[tensor.name])), form=way)
     read = tuple(sorted(set().union(*(entries_read(one.value) for one in tensors))))
     match keyed(tensor):
-        case Keyed(variable, ir.Field(ir.Tensor() as box, "Sizes"), index, value) if (
+        case Keyed(variable, ir.Field(ir.Tensor() as box, "Sizes") as sizes, index, value) if (
             printer.kept[tensor.name].type == "int"  # of one word
         ):
+            printer.constants.reciprocals(sizes)
             key = KeyedPass(local(variable.name), box.entry, printer.deciding(index))
             return Pass({tensor.name: printer.deciding(value)}, read, keyed=key)
     values = {one.name: printer.value(one.value, one.decides) for one in tensors}

@@ -147,6 +147,8 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
         scalars.extend([op.past, space.words])
     scalars.extend(known.scalars)
     if len(shader.kept) > 0 or shader.contraction.number != NONE:
+        if any(one.box != NONE for one in shader.passes):
+            out.define("SEARCHED", int(chosen.wanted == 0))
         from_zeros = any(one.box != NONE for one in chosen.passes)
         out.write(out.scratch(max(4 * words, 8), from_zeros))
     for one in chosen.passes:

@@ -28,7 +28,7 @@ from .loops import (
 from .operands import MAX_RANK, NO_MEMBER, NONE, Lookups, Sizes, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
-from .runs import INDICES, in_runs, lookups_in_runs, lookups_of, run_of, stride_of
+from .runs import GATHERED, INDICES, in_runs, lookups_in_runs, lookups_of, run_of, stride_of
 from .tensors import check_offsets, check_span, check_type
 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
@@ -45,9 +45,6 @@ GATHER_THREADS = 512  # NVIDIA H200: 128 at 0.82, 256 at 0.95, 1024 at 0.94
 "threads in a group whose elements are where indices point"
 STRIP_BYTES = 128  # NVIDIA H200: 32 at 0.82, 64 at 0.98, 256 at 0.90
 "bytes of the strips that these threads walk down row by row: a cache line"
-
-GATHERED = 0
-"""The number of the tensor whose elements are where indices point; see runs.INDICES."""
 
 
 class MapParams(NamedTuple):
@@ -192,7 +189,7 @@ def plan_gather(out: Planning, op: Definition, shader: DefinitionShader) -> None
         ]
     )
     lookups = lookups_of(op.movement, moved, indices)
-    run = run_of(128 // output.bits, loops, GATHERED, lookups)
+    run = run_of(128 // output.bits, loops, lookups)
     loops = striped(in_runs(loops, run), 8 * STRIP_BYTES // (run * output.bits))
     plan_loops(out, op, shader, loops, lookups_in_runs(lookups, run), run, 0)
 

@@ -40,7 +40,7 @@ class NonzeroParams(NamedTuple):
 
 def plan_nonzero(out: Planning, op: Nonzero) -> None:
     """One dispatch that counts, and one that writes."""
-    take_tensors(out, [op.input, op.output, op.coordinates], 1)
+    take_tensors(out, [op.input, op.output, op.coordinates])
     count = element_count(op.input.sizes)
     length = NONZERO_ITEMS * NONZERO_THREADS
     length *= ceil_div(count, length * NONZERO_BLOCKS)

@@ -8,11 +8,14 @@ from typing import Annotated, NamedTuple
 from .attention import FEW_QUERIES, AttentionSplit, no_split, split_attention
 from .attention_sources import KEY_STORED, OUTPUT, Sources, kept_of, sources_of
 from .definition_types import Definition, DefinitionShader, Pass, Passes
-from .loops import ceil_div
+from .loops import SATURATING_THREADS, ceil_div, element_count
 from .operands import NONE, Eight, Sizes, Tensors
 from .planning import Planning
 from .separable import separable_place
 from .sums import SumsTile, sums_tile
+
+SEARCHED = 64
+"elements up to which those of a small output search for what is scattered to them"
 
 Tiles = Annotated[list[SumsTile], 32]
 
@@ -97,6 +100,16 @@ def shape_of_threads(sizes: Sizes, axis: int, elements: int) -> Eight:
     return shape
 
 
+def is_searched(op: Definition, shader: DefinitionShader) -> bool:
+    """Whether elements search for what would be scattered to them: there are few of either."""
+    for one in shader.passes:
+        if one.box != NONE:
+            output = op.tensors[shader.passes[-1].target]
+            is_small = element_count(output.sizes) <= SATURATING_THREADS
+            return is_small and element_count(op.tensors[one.box].sizes) <= SEARCHED
+    return False
+
+
 def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> PassSelection:
     """The passes that lead to outputs: attention without copies, and sums shared by groups, where these
     suit."""
@@ -115,7 +128,7 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
         every = passes_with(shader, sources)
         wanted = leading(every, there)
     separable = separable_place(op, shader)
-    if separable != NONE:
+    if separable != NONE or is_searched(op, shader):
         wanted = 0  # entries are computed where they are read
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
     tiles: Tiles = [

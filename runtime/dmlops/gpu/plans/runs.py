@@ -1,4 +1,4 @@
-"""Runs of elements that are moved as one, of up to 128 bits, from or to where indices point."""
+"""Runs of elements that are moved as one, of up to 128 bits, from where indices point."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Annotated
 from .loops import Loop, Loops, Row, merged_in_order
 from .operands import Lookup, Lookups, Movement, Sizes, Tensor
 
+GATHERED = 0
+"""The number of the tensor whose elements are where indices point."""
 INDICES = 1
-"""The place of the indices among the strides of such a loop."""
+"""The number of the indices."""
 
 
 def stride_of(labels: Sizes, strides: Sizes, label: int) -> int:
@@ -30,15 +32,15 @@ def lookups_of(movement: Movement, moved: Tensor, indices: Tensor) -> Lookups:
     return lookups
 
 
-def run_of(most: int, loops: Loops, source: int, lookups: Lookups) -> int:
-    """The elements of a run, `most` or fewer, that is contiguous in the tensor numbered `source` and in the
-    last one, and that the same indices select."""
+def run_of(most: int, loops: Loops, lookups: Lookups) -> int:
+    """The elements of a run, `most` or fewer, that is contiguous in the tensor gathered and in the last one,
+    and that the same indices select."""
     inner = loops[-1]
-    if inner.strides[source] != 1 or inner.strides[INDICES] != 0 or inner.strides[-1] != 1:
+    if inner.strides[GATHERED] != 1 or inner.strides[INDICES] != 0 or inner.strides[-1] != 1:
         return 1
     run = gcd(most, inner.size)
     for loop in loops[:-1]:
-        run = gcd(run, gcd(loop.strides[source], loop.strides[-1]))
+        run = gcd(run, gcd(loop.strides[GATHERED], loop.strides[-1]))
     for lookup in lookups:
         run = gcd(run, lookup.stride)
     return run

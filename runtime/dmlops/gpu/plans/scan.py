@@ -66,7 +66,7 @@ class ScanParams(NamedTuple):
 
 def plan_scan(out: Planning, op: Scan) -> None:
     """One dispatch, or two if lines are cut into segments: the first computes the totals of segments."""
-    take_tensors(out, [op.input, op.output], 1)
+    take_tensors(out, [op.input, op.output])
     sign = -1 if op.decreasing else 1
     source, target = sign * op.input.strides[op.axis], sign * op.output.strides[op.axis]
     length = op.input.sizes[op.axis]

@@ -50,12 +50,11 @@ def define_tensor(out: Planning, tensor: Tensor) -> None:
     out.define_text(f"{tensor.macro}_TYPE", type_name)
 
 
-def take_tensors(out: Planning, tensors: Tensors, run: int) -> None:
-    """Binds tensors, inputs first, and defines their types; runs of raw bits are moved as one. Rejects those
-    that shaders cannot address."""
+def take_tensors(out: Planning, tensors: Tensors) -> None:
+    """Binds tensors, inputs first, and defines their types. Rejects those that shaders cannot address."""
     for tensor in tensors:
         check_span(out, tensor)
-        define_tensor(out, tensor._replace(bits=run * tensor.bits if tensor.as_bits else tensor.bits))
+        define_tensor(out, tensor)
         bind(out, tensor)
 
 

@@ -81,7 +81,7 @@ class TopKParams(NamedTuple):
 
 def plan_top_k(out: Planning, op: TopK) -> None:
     """Selects where few elements of a line are wanted, else sorts."""
-    take_tensors(out, [op.input, op.output, op.indices], 1)
+    take_tensors(out, [op.input, op.output, op.indices])
     length, key_words = op.input.sizes[op.axis], 2 if op.input.bits == 64 else 1
     loops = across([op.input, op.output, op.indices], op.axis)
     params = TopKParams(
