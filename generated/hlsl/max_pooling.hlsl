@@ -437,19 +437,18 @@ void FoldBlock(uint group, uint thread)
             for (int j = 0; j < BLOCK_ROWS; j++)
             {
                 const int below = r - j * STEP_Y, down = below / TAP_Y;
-                if (below >= 0 && below % TAP_Y == 0 && down < WINDOW_HEIGHT)
-                {
+                if (below < 0 || below % TAP_Y != 0 || down >= WINDOW_HEIGHT)
+                    continue;
+                [unroll]
+                for (int c = 0; c < BLOCK_COLUMNS * BLOCK_CHANNELS; c++)
                     [unroll]
-                    for (int c = 0; c < BLOCK_COLUMNS * BLOCK_CHANNELS; c++)
-                        [unroll]
-                        for (int x = 0; x < WINDOW_WIDTH; x++)
-                        {
-                            const int position = (LEAD + c / BLOCK_CHANNELS * STEP_X + x * TAP_X) * columnPitch
-                                + c % columnPitch;
-                            n = j * rowPitch + c / BLOCK_CHANNELS * columnPitch + c % BLOCK_CHANNELS * channelPitch;
-                            totals[n] = With(totals[n], terms[position]);
-                        }
-                }
+                    for (int x = 0; x < WINDOW_WIDTH; x++)
+                    {
+                        const int position = (LEAD + c / BLOCK_CHANNELS * STEP_X + x * TAP_X) * columnPitch
+                            + c % columnPitch;
+                        n = j * rowPitch + c / BLOCK_CHANNELS * columnPitch + c % BLOCK_CHANNELS * channelPitch;
+                        totals[n] = With(totals[n], terms[position]);
+                    }
             }
         }
     }
