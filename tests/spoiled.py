@@ -25,11 +25,17 @@ def with_operators(specs: Path, *operators: str) -> Path:
 
 def with_changed(specs: Path, operator: str, old: str, new: str) -> Path:
     """A copy of the specs with only this operator, in whose file one text replaces another once."""
-    path = with_operators(specs, operator) / operator
-    text = path.read_text(encoding="utf-8")
-    assert old in text, "the text to replace is no longer in the spec"
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    edit(with_operators(specs, operator) / operator, old, new)
     return specs
+
+
+def edit(path: Path, *texts: str, times: int = 1) -> None:
+    """Replaces texts of a file (everywhere if `times` is -1): an old one, a new one, and so on."""
+    text = path.read_text(encoding="utf-8")
+    for old, new in zip(texts[::2], texts[1::2], strict=True):
+        assert old in text, f"{old!r} is no longer in {path.name}"
+        text = text.replace(old, new, times)
+    path.write_text(text, encoding="utf-8")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from dmlops.bindings import Bindings, Range, Target
 from graph_cases import graph, relu
 from random_bindings import graphs, operators, random_bindings
 from random_graphs import random_graphs
+from spoiled import edit
 
 CASES = Path(__file__).parents[1] / "generated/matrix/bindings.jsonl"
 COUNT = 4000
@@ -82,9 +83,7 @@ def test_a_mistake_in_the_rules_is_a_finding(
 ) -> None:
     specs = tmp_path / "specs"
     shutil.copytree(gather_specs, specs)
-    text = (specs / "bindings.yaml").read_text(encoding="utf-8")
-    (specs / "bindings.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")
-    assert old in text
+    edit(specs / "bindings.yaml", old, new)
     with pytest.raises(SpecError, match=told):
         load_registry(specs)
 

@@ -21,6 +21,7 @@ from dmlgen.outputs import matrix, python
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
 from dmlgen.resolve import load_registry
+from spoiled import edit
 
 GATHER = "operators/gather/gather.yaml"
 
@@ -139,9 +140,7 @@ def test_only_operators_whose_meaning_changed_are_searched(
     run(specs, tmp_path / "out")
     run(specs, tmp_path / "elsewhere")
     assert searched == []
-    text = path.read_text(encoding="utf-8")
-    assert "id: axis-range" in text
-    path.write_text(text.replace("id: axis-range", "id: axis-within"), encoding="utf-8")
+    edit(path, "id: axis-range", "id: axis-within")
     assert main(["lint", "--specs", str(specs), "--fix", "--retire", "DML-GATHER-axis-range"]) == 0
     run(specs, tmp_path / "out")
     assert searched == ["GATHER"]

@@ -17,15 +17,9 @@ import yaml
 import dmlgen
 from dmlgen.cli import main
 from dmlgen.project import ROOT
+from spoiled import edit
 
 ELEMENTS = "operators/gather/gather_elements.yaml"
-
-
-def change(specs: Path, file: str, old: str, new: str) -> None:
-    path = specs / file
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -54,7 +48,7 @@ def test_check_shows_drift_and_writes_nothing(
     out = tmp_path / "out"
     assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
     before = contents(out)
-    change(specs, ELEMENTS, "only the axis may differ", "nothing but the axis may differ")
+    edit(specs / ELEMENTS, "only the axis may differ", "nothing but the axis may differ")
     capsys.readouterr()
     assert main(["generate", "--specs", str(specs), "--out", str(out), "--check"]) == 1
     diff = capsys.readouterr().out
@@ -79,7 +73,7 @@ def test_what_was_written_is_named(specs: Path, tmp_path: Path, capsys: pytest.C
 def test_schemas_of_the_specs_are_not_trusted(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for schema in (specs / "schema").iterdir():
         schema.write_text("{}", encoding="utf-8")
-    change(specs, ELEMENTS, "summary:", "sumary:")
+    edit(specs / ELEMENTS, "summary:", "sumary:")
     assert main(["lint", "--specs", str(specs)]) == 1
     assert "'sumary'" in capsys.readouterr().out
 
@@ -214,7 +208,7 @@ def test_misuse_exits_with_2(arguments: list[str]) -> None:
 
 
 def test_lint_speaks_json(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    change(specs, ELEMENTS, "require: Axis <", "require: Axes <")
+    edit(specs / ELEMENTS, "require: Axis <", "require: Axes <")
     assert main(["lint", "--specs", str(specs), "--format", "json"]) == 1
     (finding,) = json.loads(capsys.readouterr().out)
     assert finding["code"] == "unknown-name"
@@ -222,7 +216,7 @@ def test_lint_speaks_json(specs: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_fix_lists_new_identifiers_and_retires_old_ones(specs: Path) -> None:
-    change(specs, ELEMENTS, "id: axis-range", "id: axis-in-range")
+    edit(specs / ELEMENTS, "id: axis-range", "id: axis-in-range")
     assert main(["lint", "--specs", str(specs)]) == 1
     gone = "DML-GATHER_ELEMENTS-axis-range"
     assert main(["lint", "--specs", str(specs), "--fix", "--retire", gone]) == 0
@@ -235,11 +229,11 @@ def test_diff_tells_changes_of_meaning_and_no_others(
     specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = str(gather_specs)
-    change(specs, ELEMENTS, "summary: Picks", "# a comment\nsummary: Picks")
+    edit(specs / ELEMENTS, "summary: Picks", "# a comment\nsummary: Picks")
     assert main(["diff", old, str(specs)]) == 0
     assert capsys.readouterr().out == ""
-    change(specs, ELEMENTS, "Axis < InputTensor", "Axis <= InputTensor")
-    change(specs, ELEMENTS, "ranks: 4, types: [UINT32]", "ranks: 4, types: [UINT32, INT32]")
+    edit(specs / ELEMENTS, "Axis < InputTensor", "Axis <= InputTensor")
+    edit(specs / ELEMENTS, "ranks: 4, types: [UINT32]", "ranks: 4, types: [UINT32, INT32]")
     (specs / "operators/gather/gather_nd1.yaml").unlink()
     capsys.readouterr()
     assert main(["diff", old, str(specs)]) == 1
@@ -322,7 +316,7 @@ def test_what_lint_refuses_generate_refuses_too(
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_findings_can_be_printed_everywhere(encoding: str, specs: Path) -> None:
-    change(specs, ELEMENTS, "role: output", "role: \u03a9")
+    edit(specs / ELEMENTS, "role: output", "role: \u03a9")
     os.rename(specs / ELEMENTS, os.fsencode(specs / "operators/gather/") + b"/bad\xff.yaml")
     command = [sys.executable, "-m", "dmlgen", "lint", "--specs", str(specs)]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}

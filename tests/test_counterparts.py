@@ -19,6 +19,7 @@ from dmlops import counterparts, registry
 from dmlops.counterparts.describe import at_common_rank, best, plans
 from dmlops.counterparts.tensors import Impossible, Tensor, Undecided, View
 from dmlops.onnx.execute import plain, shaped
+from spoiled import edit
 from whole_registry import whole_registry
 
 SPECS = Path(__file__).parents[1] / "specs"
@@ -396,10 +397,7 @@ def test_every_mistake_is_a_finding_with_its_place(tmp_path: Path) -> None:
     folder = tmp_path / "specs"
     shutil.copytree(SPECS, folder)
     for name, old, new, _ in MISTAKES:
-        path = folder / "counterparts" / f"{name}.yaml"
-        text = path.read_text("utf-8")
-        assert old in text
-        path.write_text(text.replace(old, new, 1), "utf-8")
+        edit(folder / "counterparts" / f"{name}.yaml", old, new)
     findings = findings_of(folder)
     for name, _, _, said in MISTAKES:
         assert any(f"{name}.yaml" in finding and said in finding for finding in findings), (said, findings)
@@ -408,9 +406,7 @@ def test_every_mistake_is_a_finding_with_its_place(tmp_path: Path) -> None:
 def test_a_file_of_another_shape_is_a_finding(tmp_path: Path) -> None:
     folder = tmp_path / "specs"
     shutil.copytree(SPECS, folder)
-    path = folder / "counterparts" / "onnx.yaml"
-    text = path.read_text("utf-8")
-    path.write_text(text.replace("\n  Det: {opsets: 11-,", "\n  Det: {opsets: eleven,", 1), "utf-8")
+    edit(folder / "counterparts/onnx.yaml", "\n  Det: {opsets: 11-,", "\n  Det: {opsets: eleven,")
     (folder / "counterparts" / "webnn.yaml").unlink()
     findings = findings_of(folder)
     assert any("versions, as in 13-, 7-12 or 9" in one for one in findings)

@@ -10,7 +10,7 @@ import pytest
 from dmlgen.analysis.keyed import keyed
 from dmlgen.lint import lint
 from dmlgen.resolve import load_registry
-from spoiled import Spoil, with_changed, with_operators
+from spoiled import Spoil, edit, with_changed, with_operators
 
 GEMM = "operators/matrix/gemm.yaml"
 AVERAGE = "operators/pooling/average_pooling.yaml"
@@ -106,9 +106,7 @@ def test_a_spoiled_definition_is_a_positioned_finding(spoil: Spoil, tmp_path: Pa
 )
 def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path: Path) -> None:
     specs = with_operators(tmp_path / "specs", GEMM, "operators/activation/activation_softmax.yaml")
-    path = specs / GEMM
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("apply_activation(Product[at]", f"apply_activation({row}"), encoding="utf-8")
+    edit(specs / GEMM, "apply_activation(Product[at]", f"apply_activation({row}")
     codes = [finding.code for finding in lint(load_registry(specs)) if finding.code == "activation-of-rows"]
     assert codes == ([] if fits else ["activation-of-rows"])
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -16,19 +17,11 @@ from dmlgen.cli import ROOT, main
 from dmlgen.diff.change import KINDS
 from dmlgen.diff.walk import FIELDS
 from git_repository import git
+from spoiled import edit
 
 ELEMENTS = "operators/gather/gather_elements.yaml"
 GATHER = "operators/gather/gather.yaml"
 ND1 = "operators/gather/gather_nd1.yaml"
-
-
-def change(specs: Path, file: str, *edits: tuple[str, str]) -> None:
-    path = specs / file
-    text = path.read_text(encoding="utf-8")
-    for old, new in edits:
-        assert old in text, old
-        text = text.replace(old, new)
-    path.write_text(text, encoding="utf-8")
 
 
 def line_of(specs: Path, file: str, text: str) -> int:
@@ -223,7 +216,7 @@ def test_one_fact_changed_is_one_change(
     name: str, specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, edits, expected = EDITS[name]
-    change(specs, file, *edits)
+    edit(specs / file, *chain(*edits), times=-1)
     found = changes(gather_specs, specs, capsys)
     assert [(one["kind"], one["impact"], one["subject"]) for one in found] == expected
     for one in found:
@@ -263,7 +256,7 @@ def repository(gather_specs: Path, tmp_path: Path) -> Path:
     git(root, "add", ".")
     git(root, "commit", "-qm", "first")
     git(root, "tag", "v1")
-    change(specs, ELEMENTS, ("[FLOAT64, FLOAT32, FLOAT16, INT64", "[FLOAT64, FLOAT32, FLOAT16"))
+    edit(specs / ELEMENTS, "[FLOAT64, FLOAT32, FLOAT16, INT64", "[FLOAT64, FLOAT32, FLOAT16", times=-1)
     git(root, "commit", "-qam", "second")
     return root
 
@@ -284,7 +277,7 @@ def test_what_means_the_same_is_no_change(
     name: str, specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, edits = UNCHANGED[name]
-    change(specs, file, *edits)
+    edit(specs / file, *chain(*edits), times=-1)
     assert changes(gather_specs, specs, capsys) == []
 
 
@@ -305,7 +298,7 @@ def test_revisions_are_compared_with_each_other_and_with_the_working_tree(
     assert code == 1 and lost["kind"] == "support-lost"
     row = line_of(specs, ELEMENTS, "[FLOAT64, FLOAT32, FLOAT16")
     assert lost["old"] == lost["new"] == {"file": str(specs / ELEMENTS), "line": row, "column": 7}
-    change(specs, GATHER, ("\nsummary: ", "\nsummary: Now "))
+    edit(specs / GATHER, "\nsummary: ", "\nsummary: Now ")
     code, out, _ = dmlgen(repository, capsys, "diff", "--format", "json")
     assert [one["kind"] for one in json.loads(out)] == ["summary-changed"]
     code, out, _ = dmlgen(repository, capsys, "diff", "v1", "--format", "json")
@@ -394,7 +387,7 @@ def test_a_revision_that_is_not_valid_is_told_by_its_name(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     specs = repository / "data/specs"
-    change(specs, ELEMENTS, ("value: 107", "value: none"))
+    edit(specs / ELEMENTS, "value: 107", "value: none")
     git(repository, "commit", "-qam", "broken")
     git(repository, "tag", "broken")
     git(repository, "checkout", "-q", "v1", "--", ".")
@@ -418,11 +411,11 @@ def test_breaking_fails_unless_it_is_meant(
     meant.write_text(f"allowed:\n  - {entry}\n", encoding="utf-8")
     code, out, _ = dmlgen(repository, capsys, *against, "--allow", str(meant))
     assert code == 0 and "allowed: never was there" in out and out.endswith("1 allowed\n")
-    change(specs, ELEMENTS, ("value: 107", "value: 907"))
+    edit(specs / ELEMENTS, "value: 107", "value: 907")
     code, out, _ = dmlgen(repository, capsys, *against, "--allow", str(meant))
     assert code == 1 and out.endswith("1 breaking, 1 allowed\n")
-    change(specs, ELEMENTS, ("value: 907", "value: 107"))
-    change(specs, GATHER, ("\nsummary: ", "\nsummary: Now "))
+    edit(specs / ELEMENTS, "value: 907", "value: 107")
+    edit(specs / GATHER, "\nsummary: ", "\nsummary: Now ")
     assert dmlgen(repository, capsys, "breaking", "--against", "HEAD") == (0, "", "")
 
 
@@ -454,7 +447,7 @@ def test_annotations_name_files_from_the_root_of_the_repository(
     for folder in ("specs", str(specs)):
         assert main(["breaking", "--against", "v1", "--format", "github", "--specs", folder]) == 1
         assert capsys.readouterr().out.startswith(place)
-    change(specs, ELEMENTS, ("require: Axis <", "require: Axes <"))
+    edit(specs / ELEMENTS, "require: Axis <", "require: Axes <")
     line = line_of(specs, ELEMENTS, "Axes <")
     for folder in ("specs", str(specs)):
         assert main(["lint", "--format", "github", "--specs", folder]) == 1
@@ -466,7 +459,7 @@ def test_markdown_shows_texts_of_specs_as_texts(repository: Path, capsys: pytest
     hostile = "summary: '<img src=x> | @everyone `](https://example.com) ![x](y) **z**'"
     text = (repository / "data/specs" / ELEMENTS).read_text(encoding="utf-8")
     summary = next(line for line in text.splitlines() if line.startswith("summary: "))
-    change(repository / "data/specs", ELEMENTS, (summary, hostile))
+    edit(repository / "data/specs" / ELEMENTS, summary, hostile)
     code, out, _ = dmlgen(repository, capsys, "diff", "--format", "markdown")
     (row,) = [line for line in out.splitlines() if "summary of" in line]
     assert code == 1 and row.count("|") == 4

@@ -22,6 +22,7 @@ from jsonschema import Draft202012Validator
 from c_runner import WARNINGS, compiler
 from dmlgen.cli import ROOT, main
 from dmlgen.names import PYTHON_CLASSES, PYTHON_NAMES, python_variable
+from spoiled import edit
 
 ELEMENTS, CELU = "operators/gather/gather_elements.yaml", "operators/activation/activation_celu.yaml"
 
@@ -385,10 +386,7 @@ def test_numbers_and_messages_that_outputs_cannot_have(
     what: str, specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, old, new = NUMBERS[what]
-    path = specs / file
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    edit(specs / file, old, new)
     capsys.readouterr()
     assert main(["lint", "--specs", str(specs)]) == 1
     lines = capsys.readouterr().out.splitlines()

@@ -10,6 +10,7 @@ import pytest
 from dmlgen.cli import main
 from dmlgen.expr import ir
 from dmlgen.registry import Check, Registry
+from spoiled import edit
 
 ELEMENTS = "operators/gather/gather_elements.yaml"
 RULE = "  - id: axis-range\n    require: Axis < InputTensor.DimensionCount\n"
@@ -49,18 +50,13 @@ def test_same_rank_type_and_sizes_are_that_of_tensors(slug: str, field: str, reg
                 pytest.fail(f"{slug}: {check}")
 
 
-def edit(specs: Path, file: str, old: str, new: str) -> None:
-    path = specs / file
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-
-
 def test_a_rule_may_go_if_its_identifier_is_retired(
     specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    edit(specs, ELEMENTS, RULE, "")
-    edit(specs, ELEMENTS, "operator: GATHER_ELEMENTS\n", "operator: GATHER_ELEMENTS\nunconstrained: [Axis]\n")
+    edit(specs / ELEMENTS, RULE, "")
+    edit(
+        specs / ELEMENTS, "operator: GATHER_ELEMENTS\n", "operator: GATHER_ELEMENTS\nunconstrained: [Axis]\n"
+    )
     assert main(["lint", "--specs", str(specs)]) == 1
     assert f"error[identifier-gone]: no rule has the identifier {NAME}" in capsys.readouterr().out
     assert main(["lint", "--specs", str(specs), "--fix"]) == 1  # a rule may have gone by mistake
@@ -72,9 +68,11 @@ def test_a_rule_may_go_if_its_identifier_is_retired(
 def test_an_identifier_is_not_forgotten(
     specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    edit(specs, ELEMENTS, RULE, "")
-    edit(specs, ELEMENTS, "operator: GATHER_ELEMENTS\n", "operator: GATHER_ELEMENTS\nunconstrained: [Axis]\n")
-    edit(specs, "identifiers.yaml", f"  - {NAME}\n", "")
+    edit(specs / ELEMENTS, RULE, "")
+    edit(
+        specs / ELEMENTS, "operator: GATHER_ELEMENTS\n", "operator: GATHER_ELEMENTS\nunconstrained: [Axis]\n"
+    )
+    edit(specs / "identifiers.yaml", f"  - {NAME}\n", "")
     assert main(["lint", "--specs", str(specs)]) == 0  # nothing here says what was there before
     assert main(["breaking", "--specs", str(specs), "--against", str(gather_specs)]) == 1
     assert "identifier-forgotten" in capsys.readouterr().out
@@ -83,7 +81,7 @@ def test_an_identifier_is_not_forgotten(
 def test_another_name_of_a_rule_breaks_also_where_the_old_one_is_retired(
     specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    edit(specs, ELEMENTS, "id: axis-range", "id: axis-in-range")
+    edit(specs / ELEMENTS, "id: axis-range", "id: axis-in-range")
     assert main(["lint", "--specs", str(specs), "--fix", "--retire", NAME]) == 0
     assert main(["breaking", "--specs", str(specs), "--against", str(gather_specs)]) == 1
     assert "rule-renamed" in capsys.readouterr().out

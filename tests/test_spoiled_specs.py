@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dmlgen.cli import ROOT, main
+from spoiled import edit
 
 ELEMENTS = "operators/gather/gather_elements.yaml"
 GATHER = "operators/gather/gather.yaml"
@@ -206,10 +207,8 @@ def test_a_spoiled_spec_is_a_positioned_error(
     spoil: Spoil, specs: Path, outputs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = specs / spoil.file
-    before = path.read_text(encoding="utf-8")
-    assert before.count(spoil.old) >= 1, "the text to spoil is no longer in the spec"
-    text = before.replace(spoil.old, spoil.new, 1)
-    path.write_text(text, encoding="utf-8")
+    edit(path, spoil.old, spoil.new)
+    text = path.read_text(encoding="utf-8")
     contents = {file: file.read_bytes() for file in outputs.rglob("*") if file.is_file()}
     capsys.readouterr()
 
@@ -276,7 +275,6 @@ def test_all_faults_of_all_files_come_in_one_run(specs: Path, capsys: pytest.Cap
         (GATHER, "Axis <", "Axsi <"),
     ]
     for file, old, new in faults:
-        path = specs / file
-        path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+        edit(specs / file, old, new)
     assert main(["lint", "--specs", str(specs)]) == 1
     assert capsys.readouterr().out.count("error[unknown-name]") == len(faults)

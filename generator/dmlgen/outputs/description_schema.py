@@ -7,11 +7,10 @@ integer written as a string.
 
 from __future__ import annotations
 
-import json
 from typing import Any, TypeAlias
 
 from dmlgen.banner import banner
-from dmlgen.outputs.render import Templates
+from dmlgen.outputs.render import Templates, json_lines
 from dmlgen.registry import Enum, Member, NumberType, Operator, Registry
 from dmlgen.text import Text
 
@@ -28,17 +27,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The schemas, as data of the Python package."""
     del templates  # they are values, not texts
     schemas = {"schema": schema(registry), "graph_schema": graph_schema(registry)}
-    return {f"python/dmlops/{name}.json": f"{_text(one)}\n".encode() for name, one in schemas.items()}
-
-
-def _text(value: Any, depth: int = 2) -> str:
-    """JSON with one line per definition and per case."""
-    if depth and isinstance(value, dict) and value:
-        parts = [f"{json.dumps(name)}: {_text(one, depth - 1)}" for name, one in value.items()]
-        return "{\n" + ",\n".join(parts) + "\n}"
-    if depth and isinstance(value, list) and value:
-        return "[\n" + ",\n".join(_text(one, depth - 1) for one in value) + "\n]"
-    return json.dumps(value)
+    return {f"python/dmlops/{name}.json": f"{json_lines(one, 2)}\n".encode() for name, one in schemas.items()}
 
 
 def schema(registry: Registry) -> Schema:

@@ -18,7 +18,7 @@ from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.counterparts import takes_leading_ones
 from dmlgen.outputs.python_rules import used_definitions
 from dmlgen.outputs.registry_schema import KEYS, SCHEMA, Json, schema_of, sections
-from dmlgen.outputs.render import Templates
+from dmlgen.outputs.render import Templates, json_lines
 from dmlgen.outputs.requirements import requirements
 from dmlgen.outputs.same_field import same_field_message
 from dmlgen.registry import (
@@ -65,17 +65,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 def _text(value: Mapping[str, Any], depths: Mapping[str, int]) -> str:
     """JSON with one row of the registry, or one key of the schema, on a line."""
-    parts = (f"{json.dumps(key)}: {_lines(one, depths.get(key, 1))}" for key, one in value.items())
+    parts = (f"{json.dumps(key)}: {json_lines(one, depths.get(key, 1))}" for key, one in value.items())
     return "{\n" + ",\n".join(parts) + "\n}"
-
-
-def _lines(value: Any, depth: int) -> str:
-    if depth and value and isinstance(value, dict):
-        parts = (f"{json.dumps(key)}: {_lines(one, depth - 1)}" for key, one in value.items())
-        return "{\n" + ",\n".join(parts) + "\n}"
-    if depth and value and isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
-        return "[\n" + ",\n".join(_lines(one, depth - 1) for one in value) + "\n]"
-    return json.dumps(value, allow_nan=False)
 
 
 def registry_value(registry: Registry) -> Json:

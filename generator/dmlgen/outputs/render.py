@@ -169,3 +169,13 @@ def comment(text: Text | str) -> str:
     line = " ".join(plain(text).split()).replace("*/", "* /").replace("/*", "/ *")
     line = re.sub(r"\?(?=\?)", "? ", line)
     return line + "." if line.endswith("\\") else line
+
+
+def json_lines(value: Any, depth: int) -> str:
+    """JSON in which entries down to a depth have their own lines, but those of lists of plain values."""
+    if depth and value and isinstance(value, dict):
+        parts = (f"{json.dumps(key)}: {json_lines(one, depth - 1)}" for key, one in value.items())
+        return "{\n" + ",\n".join(parts) + "\n}"
+    if depth and value and isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+        return "[\n" + ",\n".join(json_lines(one, depth - 1) for one in value) + "\n]"
+    return json.dumps(value, allow_nan=False)

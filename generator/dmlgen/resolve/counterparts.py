@@ -22,7 +22,7 @@ from dmlgen.registry import (
     Registration,
     Signature,
 )
-from dmlgen.resolve.faults import Faults, check_known
+from dmlgen.resolve.faults import Faults, check_each, check_known
 from dmlgen.resolve.general import General
 from dmlgen.resolve.merge import merged
 from dmlgen.source import Scalar, Value
@@ -52,17 +52,15 @@ def resolve_counterparts(
         with faults:
             activations.append(_activation(operators, name, activation))
     data_types = {key.value: number for key, number in files["onnx"].data_types.items()}
-    for key in files["onnx"].data_types:
-        if key.value not in general.enum_values["TENSOR_DATA_TYPE"]:
-            faults.report(key.position, "unknown-name", f"there is no data type {key.value}")
-    for item in files["webnn"].operand_types:
+    for keys in (files["onnx"].data_types, files["webnn"].operand_types):
         with faults:
-            check_known(item, general.enum_values["TENSOR_DATA_TYPE"], f"there is no data type {item.value}")
-    functions: dict[str, tuple[str, ...]] = {}
-    for key, function in files["directmlx"].functions.items():
-        with faults:
-            _known(operators, key)
-        functions[key.value] = function if isinstance(function, tuple) else (function,)
+            check_each(keys, general.enum_values["TENSOR_DATA_TYPE"], "there is no data type {}")
+    with faults:
+        check_each(files["directmlx"].functions, operators, "there is no operator {}")
+    functions = {
+        key.value: function if isinstance(function, tuple) else (function,)
+        for key, function in files["directmlx"].functions.items()
+    }
     reached = {
         name: {op for one in operations if one.interface == name for op in one.operators} for name in FILES
     }
@@ -90,8 +88,7 @@ def resolve_counterparts(
 
 def _registrations(general: General, file: written.Counterparts) -> tuple[Registration, ...]:
     types = general.enum_values["TENSOR_DATA_TYPE"]
-    for item in (item for group in file.types.values() for item in group):
-        check_known(item, types, f"there is no data type {item.value}")
+    check_each((item for group in file.types.values() for item in group), types, "there is no data type {}")
     readings = {key.value: text for key, text in file.readings.items()}
     found: list[Registration] = []
     for name, node in file.registrations.items():
@@ -101,8 +98,7 @@ def _registrations(general: General, file: written.Counterparts) -> tuple[Regist
         domain, _, plain = name.rpartition(".")
         known = None if group is None else tuple(one.value for one in file.types[group.value])
         found.append(Registration(domain, plain, node.versions, known, readings.get(name, NO_TEXT)))
-    for key in file.readings:
-        check_known(key, file.registrations, f"there is no registration {key.value}")
+    check_each(file.readings, file.registrations, "there is no registration {}")
     return tuple(found)
 
 

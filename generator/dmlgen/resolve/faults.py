@@ -59,6 +59,13 @@ def check_known(name: Scalar[Any], names: Collection[str], message: str, code: s
     check_named(name.value, name.position, names, message, code)
 
 
+def check_each(listed: Iterable[Scalar[Any]], names: Collection[str], message: str) -> None:
+    """Raises SpecError for all scalars that are none of the names; the message has `{}` for each of them."""
+    faults = Faults()
+    faults.each(lambda name: check_known(name, names, message.format(name.value)), listed)
+    faults.stop()
+
+
 def check_named(
     name: Any, position: Position, names: Collection[str], message: str, code: str = "unknown-name"
 ) -> None:

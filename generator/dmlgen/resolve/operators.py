@@ -31,7 +31,7 @@ from dmlgen.resolve import rules
 from dmlgen.resolve.algorithm import resolve_algorithm
 from dmlgen.resolve.defaults import resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
-from dmlgen.resolve.faults import Faults, check_known, check_named
+from dmlgen.resolve.faults import Faults, check_each, check_known, check_named
 from dmlgen.resolve.general import General, check_counts
 from dmlgen.source import Node, Scalar
 
@@ -214,11 +214,7 @@ def _computed(
 
 def _unconstrained(listed: Sequence[Scalar[str]], members: Mapping[str, Member]) -> tuple[str, ...]:
     """The members whose values, or sizes, no rule restricts."""
-    faults = Faults()
-    for item in listed:
-        with faults:
-            check_known(item, members, f"{item.value!r} is not a member")
-    faults.stop()
+    check_each(listed, members, "'{}' is not a member")
     return tuple(item.value for item in listed)
 
 

@@ -23,7 +23,7 @@ from dmlgen.registry import (
     Stage,
     TensorRules,
 )
-from dmlgen.resolve.faults import Faults, check_known
+from dmlgen.resolve.faults import Faults, check_each, check_known
 from dmlgen.resolve.general import General, message
 from dmlgen.source import Scalar, Value
 from dmlgen.sugar import Wording
@@ -116,13 +116,8 @@ def known_tensor(node: Scalar[str], tensors: Mapping[str, Member]) -> Member:
 
 def known_tensors(names: Sequence[Scalar[str]], tensors: Mapping[str, Member]) -> list[Member]:
     """The tensor members named by a list; every unknown name is an error."""
-    members: list[Member] = []
-    faults = Faults()
-    for name in names:
-        with faults:
-            members.append(known_tensor(name, tensors))
-    faults.stop()
-    return members
+    check_each(names, tensors, "'{}' is not a tensor member")
+    return [tensors[name.value] for name in names]
 
 
 def tensor_rules(general: General, node: written.TensorRules) -> TensorRules:

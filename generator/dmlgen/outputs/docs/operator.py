@@ -17,7 +17,7 @@ from dmlgen.outputs.counterparts import named
 from dmlgen.outputs.docs import computes, example, support
 from dmlgen.outputs.docs.formula import code
 from dmlgen.outputs.requirements import Requirement, requirements
-from dmlgen.registry import Definition, Inference, Member, Operator, Registry, Rule
+from dmlgen.registry import Definition, Member, Operator, Registry, Rule
 from dmlgen.sentence import sentence
 from dmlgen.show import condition_text
 from dmlgen.text import NO_TEXT, Text
@@ -47,13 +47,6 @@ class RuleView:
     formula: Markup
     because: Text
     example: example.Broken | None
-
-
-@dataclass(frozen=True)
-class InferenceView:
-    spec: Inference
-    value: Markup
-    when: Markup | None
 
 
 @dataclass(frozen=True)
@@ -115,7 +108,7 @@ class Operators:
             "lets": lets_of(operator.definitions),
             "pictures": support.pictures(registry, operator),
             "changes": self.changes[operator.name],
-            "inferences": tuple(map(_inference, operator.inferences)),
+            "formula": lambda node: code(SOURCE.print(node)),
             "parts": computes.parts(operator),
             "algorithm": "" if operator.algorithm is None else operator.algorithm.name,
             "shader": self._shader(registry, operator),
@@ -236,8 +229,3 @@ def lets_of(definitions: Iterable[Definition]) -> tuple[tuple[str, Markup], ...]
     """The names of a `let` block, each with its meaning."""
     links = frozenset(definition.name for definition in definitions)
     return tuple((definition.name, code(SOURCE.lines(definition.value), links)) for definition in definitions)
-
-
-def _inference(inference: Inference) -> InferenceView:
-    when = None if inference.when is None else code(SOURCE.print(inference.when))
-    return InferenceView(inference, code(SOURCE.print(inference.value)), when)
