@@ -1048,6 +1048,21 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
     }
 }
 
+// Sums at a variable place. In DXIL, what is in registers cannot be indexed, and DXC would take 10 seconds for an
+// unrolled loop over long epilogues; drivers for Vulkan unroll it.
+int4 SumsAt(SumMatrix totals[totalsDown][totalsAcross], uint i, uint j)
+{
+#ifdef __spirv__
+    return totals[i][j];
+#else
+    int4 sums = totals[0][j];
+    [unroll]
+    for (uint row = 1; row < totalsDown; row++)
+        sums = row == i ? totals[row][j] : sums;
+    return sums;
+#endif
+}
+
 // Stores a thread's sums of the tile at `top` and `left`
 void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint waveLeft, uint end,
     SumMatrix totals[totalsDown][totalsAcross])
@@ -1060,16 +1075,13 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
     {
         const uint x = left + (own.y + c / 4 * 8) * 4 + c % 4;
         const Four four = FourAt(number, x);
-#ifndef __spirv__  // there the driver unrolls it: 1.28 times as fast where sums are short
-        [unroll]
-#endif
         for (i = 0; i < threadRows; i += sumsDown)
         {
             const uint y = top + own.x * 4 + i / 4 * 16 + i % 4;
-            int4 some = totals[i][c / 4];
+            int4 some = SumsAt(totals, i, c / 4);
             [unroll]
             for (uint e = 0; e < sumsDown && sumsDown > 1; e++)
-                some[e] = totals[i + e][c / 4][c % 4];
+                some[e] = SumsAt(totals, i + e, c / 4)[c % 4];
             StoreFour(part, number, y, x, end, four, WithoutZeroPoints(four, part, y, y - top, x - left, some));
         }
     }
