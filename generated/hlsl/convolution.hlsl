@@ -1602,6 +1602,47 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
     }
 }
 
+void PutLeft(uint thread, LeftVector next[leftLoads])
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint2 position = LeftPosition(thread, i * leftPieces);
+        const bool isThere = leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits;
+#if COOPERATIVE_MATRIX
+        uint4 words;
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+#if LEFT_VECTOR == 1
+            words[word] = 0;
+            [unroll]
+            for (uint e = 0; e < 2; e++)
+                words[word] |= ((uint)next[(i * 4 + word) * 2 + e]) << (e * 16);
+#else
+            words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 2)][word % (LEFT_VECTOR / 2)];
+#endif
+            nonFinite |= (words[word] & 0x7c007c00) + 0x04000400;
+        }
+        if (isThere)
+            StoreShared(tiles[LeftIndex(position.x, position.y)], words, NON_PRIVATE);
+#else
+        const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
+        if (isThere)
+#if LEFT_VECTOR == 4 && !LEFT_ALONG
+            leftTile[LeftRow(position.y) + position.x / 4] = elements;
+#else
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+            {
+                const uint across = position.x + (LEFT_ALONG ? 0 : e), row = LEFT_ALONG ? e * (TILE_ROWS / 4) : 0;
+                leftTile[LeftRow(position.y) + row + across / 4][across % 4] = elements[e];
+            }
+#endif
+#endif
+    }
+}
+
 // What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
 // several columns; else elements of one column, or vectors of adjacent ones. All are zero outside. Of each
 // column it has `rightTurns` loads, `rightApart` products from one to the next.
@@ -1658,59 +1699,45 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
         GoToNextTap(reader.step);
 }
 
-// Puts what a thread has loaded of a factor's tile into shared memory
-template <bool isLeft, typename Vector, uint loads>
-void Put(uint thread, Vector next[loads])
+void PutRight(uint thread, RightVector next[rightLoads])
 {
-    const uint each = isLeft ? leftEach : rightEach, units = isLeft ? leftUnits : rightUnits;
-    const uint pieces = isLeft ? leftPieces : rightPieces, size = isLeft ? LEFT_VECTOR : RIGHT_VECTOR;
-    const bool isAlong = isLeft ? LEFT_ALONG : RIGHT_ALONG;
     [unroll]
-    for (uint i = 0; i < each; i++)
+    for (uint i = 0; i < rightEach; i++)
     {
-        const uint2 position = isLeft ? LeftPosition(thread, i * pieces) : RightPosition(thread, i * pieces);
-        const bool isThere = units % NUM_THREADS == 0 || thread + i * NUM_THREADS < units;
+        const uint2 position = RightPosition(thread, i * rightPieces);
+        const bool isThere = rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits;
 #if COOPERATIVE_MATRIX
         uint4 words;
         [unroll]
         for (uint word = 0; word < 4; word++)
         {
-            if (size > 1)
-                words[word] = next[i * pieces + word * 2 / size][word % max(size / 2, 1)];
-            else
-                words[word] = next[(i * 4 + word) * 2][0] | (uint)next[(i * 4 + word) * 2 + 1][0] << 16;
-            if (isLeft)
-                nonFinite |= (words[word] & 0x7c007c00) + 0x04000400;
+#if RIGHT_VECTOR == 1
+            words[word] = 0;
+            [unroll]
+            for (uint e = 0; e < 2; e++)
+                words[word] |= ((uint)next[(i * 4 + word) * 2 + e]) << (e * 16);
+#else
+            words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 2)][word % (RIGHT_VECTOR / 2)];
+#endif
         }
         if (isThere)
-            StoreShared(tiles[isLeft ? LeftIndex(position.x, position.y) : RightIndex(position.x, position.y)], words,
-                NON_PRIVATE);
+            StoreShared(tiles[RightIndex(position.x, position.y)], words, NON_PRIVATE);
 #else
-        const float4 elements = float4(next[i][0], next[i][1 % size], next[i][2 % size], next[i][3 % size]);
-        const uint row = isLeft ? LeftRow(position.y) : RightRow(position.y);
-        if (isThere && size == 4 && !isAlong)
-        {
-            if (isLeft)
-                leftTile[row + position.x / 4] = elements;
-            else
-                rightTile[row + position.x / 4] = elements;
-        }
-        else if (isThere)
+        const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
+        if (isThere)
+#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
+            rightTile[RightRow(position.y) + position.x / 4] = elements;
+#else
             [unroll]
-            for (uint e = 0; e < size; e++)
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
             {
-                const uint across = position.x + (isAlong ? 0 : e);
-                if (isLeft)
-                    leftTile[row + (isAlong ? e * (TILE_ROWS / 4) : 0) + across / 4][across % 4] = elements[e];
-                else
-                    rightTile[row + (isAlong ? e * (TILE_COLUMNS / 4) : 0) + across / 4][across % 4] = elements[e];
+                const uint across = position.x + (RIGHT_ALONG ? 0 : e), row = RIGHT_ALONG ? e * (TILE_COLUMNS / 4) : 0;
+                rightTile[RightRow(position.y) + row + across / 4][across % 4] = elements[e];
             }
+#endif
 #endif
     }
 }
-
-#define PutLeft(thread, next) Put<true>(thread, next)
-#define PutRight(thread, next) Put<false>(thread, next)
 
 #if PACKED
 groupshared uint metNonFinite;

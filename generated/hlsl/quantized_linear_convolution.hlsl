@@ -1744,6 +1744,49 @@ void FetchLeft(uint thread, MatrixReader reader, uint product, uint end, out Lef
     }
 }
 
+void PutLeft(uint thread, LeftVector next[leftLoads])
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint2 position = LeftPosition(thread, i * leftPieces);
+        const bool isThere = leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits;
+#if LEFT_VECTOR == 4 && !LEFT_ALONG
+        uint4 words[4];  // of four lines
+        uint e;
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+            const uint first = i * 16 + word * 4;
+            const uint4 bytes = Transposed(uint4(next[first], next[first + 1], next[first + 2], next[first + 3]));
+            [unroll]
+            for (e = 0; e < 4; e++)
+                words[e][word] = bytes[e] ^ leftSigns;
+        }
+        [unroll]
+        for (e = 0; e < 4; e++)
+            if (isThere)
+                StoreShared(tiles[LeftIndex(position.x + e, position.y)], words[e], NON_PRIVATE);
+#else
+        uint4 words;
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+#if LEFT_VECTOR == 1
+            words[word] = 0;
+            [unroll]
+            for (uint e = 0; e < 4; e++)
+                words[word] |= ((uint)next[(i * 4 + word) * 4 + e] & 0xff) << (e * 8);
+#else
+            words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 4)][word % (LEFT_VECTOR / 4)];
+#endif
+        }
+        if (isThere)
+            StoreShared(tiles[LeftIndex(position.x, position.y)], words ^ leftSigns, NON_PRIVATE);
+#endif
+    }
+}
+
 // What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
 // several columns; else elements of one column, or vectors of adjacent ones. All are the zero point outside. Of each
 // column it has `rightTurns` loads, `rightApart` products from one to the next.
@@ -1802,48 +1845,48 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
         GoToNextTap(reader.step);
 }
 
-// Puts what a thread has loaded of a factor's tile into shared memory
-template <bool isLeft, typename Vector, uint loads>
-void Put(uint thread, Vector next[loads])
+void PutRight(uint thread, RightVector next[rightLoads])
 {
-    const uint each = isLeft ? leftEach : rightEach, units = isLeft ? leftUnits : rightUnits;
-    const uint pieces = isLeft ? leftPieces : rightPieces, size = isLeft ? LEFT_VECTOR : RIGHT_VECTOR;
-    const bool isAlong = isLeft ? LEFT_ALONG : RIGHT_ALONG;
     [unroll]
-    for (uint i = 0; i < each; i++)
+    for (uint i = 0; i < rightEach; i++)
     {
-        const uint2 position = isLeft ? LeftPosition(thread, i * pieces) : RightPosition(thread, i * pieces);
-        const bool isThere = units % NUM_THREADS == 0 || thread + i * NUM_THREADS < units;
-        const bool isTurned = size == 4 && !isAlong;  // loads have adjacent lines
-        const uint lines = isTurned ? 4 : 1;
-        uint4 words[lines];
+        const uint2 position = RightPosition(thread, i * rightPieces);
+        const bool isThere = rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits;
+#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
+        uint4 words[4];  // of four lines
         uint e;
         [unroll]
         for (uint word = 0; word < 4; word++)
         {
-            const uint first = (i * 4 + word) * 4;
-            uint4 bytes = 0;
-            if (isTurned)
-                bytes = Transposed(uint4(next[first][0], next[first + 1][0], next[first + 2][0], next[first + 3][0]));
-            else if (size > 1)
-                bytes[0] = next[i * pieces + word * 4 / size][word % max(size / 4, 1)];
-            else
-                for (e = 0; e < 4; e++)
-                    bytes[0] |= (next[first + e][0] & 0xff) << (e * 8);
+            const uint first = i * 16 + word * 4;
+            const uint4 bytes = Transposed(uint4(next[first], next[first + 1], next[first + 2], next[first + 3]));
             [unroll]
-            for (e = 0; e < lines; e++)
-                words[e][word] = bytes[e] ^ (isLeft ? leftSigns : rightSigns);
+            for (e = 0; e < 4; e++)
+                words[e][word] = bytes[e] ^ rightSigns;
         }
         [unroll]
-        for (e = 0; e < lines; e++)
+        for (e = 0; e < 4; e++)
             if (isThere)
-                StoreShared(tiles[isLeft ? LeftIndex(position.x + e, position.y)
-                    : RightIndex(position.x + e, position.y)], words[e], NON_PRIVATE);
+                StoreShared(tiles[RightIndex(position.x + e, position.y)], words[e], NON_PRIVATE);
+#else
+        uint4 words;
+        [unroll]
+        for (uint word = 0; word < 4; word++)
+        {
+#if RIGHT_VECTOR == 1
+            words[word] = 0;
+            [unroll]
+            for (uint e = 0; e < 4; e++)
+                words[word] |= ((uint)next[(i * 4 + word) * 4 + e] & 0xff) << (e * 8);
+#else
+            words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 4)][word % (RIGHT_VECTOR / 4)];
+#endif
+        }
+        if (isThere)
+            StoreShared(tiles[RightIndex(position.x, position.y)], words ^ rightSigns, NON_PRIVATE);
+#endif
     }
 }
-
-#define PutLeft(thread, next) Put<true>(thread, next)
-#define PutRight(thread, next) Put<false>(thread, next)
 
 // What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
 // products of large float32 matrices are 1.14 times as fast.
