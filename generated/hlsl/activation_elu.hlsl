@@ -19,9 +19,11 @@
 #define FACT(fact, type) fact(type)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_SIGNIFICAND FACT(SIGNIFICAND, INPUT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<INPUT_STORED, VECTOR> OutputElements;
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
@@ -64,7 +66,7 @@ float FromBits(uint bits) { return asfloat(bits); }
 float Magnitude(float x) { return FromBits(Bits(x) & 0x7fffffffu); }
 
 // For float16, functions are only as exact as half precision can show.
-#if INPUT_SIGNIFICAND == 11
+#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
@@ -179,7 +181,7 @@ void StoreElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_STORED)values[k];
+        elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 }
 
@@ -209,7 +211,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint u = 0; u < VECTORS; u++)
     {
         float values[VECTOR];
-#if INPUT_SIGNIFICAND == 11
+#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
         [unroll]
 #else
         [loop]  // a driver that vectorizes unrolled iterations may drop `precise`

@@ -15,9 +15,10 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
+#define OUTPUT_STORED OUTPUT_TYPE
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<INPUT_STORED, VECTOR> OutputElements;
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
@@ -81,7 +82,7 @@ void StoreElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_STORED)values[k];
+        elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 }
 

@@ -19,9 +19,11 @@
 #define FACT(fact, type) fact(type)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_SIGNIFICAND FACT(SIGNIFICAND, INPUT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<INPUT_STORED, VECTOR> OutputElements;
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
@@ -72,7 +74,7 @@ uint Bits(float x) { return asuint(x); }
 bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // For float16, functions are only as exact as half precision can show.
-#if INPUT_SIGNIFICAND == 11
+#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
@@ -166,7 +168,7 @@ void StoreElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_STORED)values[k];
+        elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 }
 

@@ -18,9 +18,11 @@
 #define FACT(fact, type) fact(type)
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_SIGNIFICAND FACT(SIGNIFICAND, INPUT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
-typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputElements;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
 // The totals of a row, or of a part of it
 struct State { float peak, exponentials; };
@@ -72,7 +74,7 @@ bool IsNan(float x) { return (Bits(x) & 0x7fffffffu) > 0x7f800000u; }
 bool IsInfinity(float x) { return (Bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 // For float16, functions are only as exact as half precision can show.
-#if INPUT_SIGNIFICAND == 11
+#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
@@ -133,7 +135,7 @@ float ExpShifted(float x)
 }
 #endif
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (INPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 struct Position
 {
@@ -197,7 +199,7 @@ void StoreOutputElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_STORED)Finished(offset + k, values[k]);
+        elements[k] = (OUTPUT_STORED)Finished(offset + k, values[k]);
     outputTensor[offset / OUTPUT_VECTOR] = elements;
 #endif
 }

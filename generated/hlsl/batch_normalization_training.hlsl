@@ -22,12 +22,15 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
+#define OUTPUT_STORED OUTPUT_TYPE
+#define OUTPUT_MEAN_STORED OUTPUT_MEAN_TYPE
+#define OUTPUT_VARIANCE_STORED OUTPUT_VARIANCE_TYPE
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<INPUT_STORED, SCALE_VECTOR> ScaleElements;
 typedef vector<INPUT_STORED, BIAS_VECTOR> BiasElements;
 typedef vector<INPUT_STORED, FUSED_ADD_VECTOR> FusedAddElements;
-typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputElements;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
 // The totals of a row, or of a part of it
 struct State { float deviations, squares, count, center; };
@@ -37,8 +40,8 @@ struct State { float deviations, squares, count, center; };
 [[vk::binding(2, 0)]] StructuredBuffer<BiasElements> biasTensor : register(t2);
 [[vk::binding(3, 0)]] StructuredBuffer<FusedAddElements> fusedAddTensor : register(t3);
 [[vk::binding(4, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
-[[vk::binding(5, 0)]] RWStructuredBuffer<INPUT_STORED> outputMeanTensor : register(u1);
-[[vk::binding(6, 0)]] RWStructuredBuffer<INPUT_STORED> outputVarianceTensor : register(u2);
+[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_MEAN_STORED> outputMeanTensor : register(u1);
+[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_VARIANCE_STORED> outputVarianceTensor : register(u2);
 [[vk::binding(7, 0)]] RWStructuredBuffer<State> scratch : register(u3);
 
 struct Dimension
@@ -350,11 +353,11 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (INPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
-void StoreOutputMean(uint offset, float value) { outputMeanTensor[offset] = (INPUT_STORED)value; }
+void StoreOutputMean(uint offset, float value) { outputMeanTensor[offset] = (OUTPUT_MEAN_STORED)value; }
 
-void StoreOutputVariance(uint offset, float value) { outputVarianceTensor[offset] = (INPUT_STORED)value; }
+void StoreOutputVariance(uint offset, float value) { outputVarianceTensor[offset] = (OUTPUT_VARIANCE_STORED)value; }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.
@@ -506,7 +509,7 @@ void StoreOutputElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_STORED)values[k];
+        elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / OUTPUT_VECTOR] = elements;
 #endif
 }

@@ -30,6 +30,7 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
+#define OUTPUT_STORED OUTPUT_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -69,7 +70,7 @@
 #if PASS == 1
 typedef vector<INPUT_STORED, WEIGHTS_VECTOR> LeftBuffer;
 typedef vector<INPUT_STORED, WINDOW_VECTOR> RightBuffer;
-typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 #if !COOPERATIVE_MATRIX
@@ -86,12 +87,12 @@ typedef vector<uint16_t, 1> RightBuffer;
 #else
 typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif
-typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
 typedef INPUT_STORED LeftBuffer;
 typedef INPUT_STORED RightBuffer;
-typedef INPUT_STORED OutputBuffer;
+typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
@@ -554,10 +555,13 @@ float ReadBias(List at)
     return BIAS_RANK ? (float)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_RANK)] : (float)0;
 }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (INPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
-void WriteOutput(List at, float entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (INPUT_STORED)entry; }
+void WriteOutput(List at, float entry)
+{
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
+}
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.

@@ -24,10 +24,12 @@
 #define FACT(fact, type) fact(type)
 #define A_STORED FACT(STORED, A_TYPE)
 #define A_SIGNIFICAND FACT(SIGNIFICAND, A_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND FACT(SIGNIFICAND, OUTPUT_TYPE)
 
 typedef vector<A_STORED, A_VECTOR> AElements;
 typedef vector<A_STORED, B_VECTOR> BElements;
-typedef vector<A_STORED, VECTOR> OutputElements;
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 
 [[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<BElements> bTensor : register(t1);
@@ -134,7 +136,7 @@ float Max(float a, float b) { return (uint)Order(a) + (0x7f800000u + 1) < (uint)
 float Saturate(float x) { return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0; }
 
 // For float16, functions are only as exact as half precision can show.
-#if A_SIGNIFICAND == 11
+#if A_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)
@@ -464,7 +466,7 @@ void StoreElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (A_STORED)values[k];
+        elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 }
 

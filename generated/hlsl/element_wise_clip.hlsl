@@ -29,12 +29,15 @@
 #define INPUT_STORED FACT(STORED, INPUT_TYPE)
 #define INPUT_BITS FACT(BITS, INPUT_TYPE)
 #define INPUT_VALUE FACT(VALUE, INPUT_TYPE)
+#define OUTPUT_STORED FACT(STORED, OUTPUT_TYPE)
+#define OUTPUT_BITS FACT(BITS, OUTPUT_TYPE)
+#define OUTPUT_VALUE FACT(VALUE, OUTPUT_TYPE)
 
 typedef vector<INPUT_STORED, INPUT_BITS < 16 ? 1 : INPUT_VECTOR> InputElements;
-#if INPUT_BITS < 16
-typedef INPUT_STORED OutputElements;
+#if OUTPUT_BITS < 16
+typedef OUTPUT_STORED OutputElements;
 #else
-typedef vector<INPUT_STORED, VECTOR> OutputElements;
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
@@ -260,18 +263,18 @@ void LoadInputElements(uint offset, out INPUT_VALUE values[VECTOR])
     }
 }
 
-void StoreElements(uint offset, INPUT_VALUE values[VECTOR])
+void StoreElements(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if VECTOR == 1 && INPUT_BITS < 16
+#if VECTOR == 1 && OUTPUT_BITS < 16
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
     // and its inputs read, before the first of them, even if the driver does not know that the output aliases an
     // input's buffer.
-    const uint perWord = 32 / INPUT_BITS;
-    const uint shift = offset % perWord * INPUT_BITS;
-    const uint mask = (1u << INPUT_BITS) - 1;
+    const uint perWord = 32 / OUTPUT_BITS;
+    const uint shift = offset % perWord * OUTPUT_BITS;
+    const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~((mask & ~(uint)values[0]) << shift));
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)values[0]) << shift);
-#elif INPUT_BITS < 16
+#elif OUTPUT_BITS < 16
     uint word = 0;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
@@ -281,12 +284,12 @@ void StoreElements(uint offset, INPUT_VALUE values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_STORED)values[k];
+        elements[k] = (OUTPUT_STORED)values[k];
     outputTensor[offset / VECTOR] = elements;
 #endif
 }
 
-INPUT_VALUE Compute(INPUT_VALUE input)
+OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
     return Max(Min(HAS_SCALE_BIAS_BOUND ? Scaled(input, scaleBiasScale, scaleBiasBias) : input,
         Convert(max_, (INPUT_VALUE)0)), Convert(min_, (INPUT_VALUE)0));
@@ -315,7 +318,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < VECTORS; u++)
     {
-        INPUT_VALUE values[VECTOR];
+        OUTPUT_VALUE values[VECTOR];
         [loop]  // a driver that vectorizes unrolled iterations may drop `precise`
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(INPUT_TRANSPOSED ? input[k][u] : input[u][k]);

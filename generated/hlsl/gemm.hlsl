@@ -30,6 +30,7 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define A_STORED A_TYPE
+#define OUTPUT_STORED OUTPUT_TYPE
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -78,7 +79,7 @@ typedef vector<A_STORED, LEFT_VECTOR> RightBuffer;
 typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
 typedef uint4 RightBuffer;
 #endif
-typedef A_STORED OutputBuffer;
+typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #elif PASS >= 2
 #if !COOPERATIVE_MATRIX
@@ -95,12 +96,12 @@ typedef vector<uint16_t, 1> RightBuffer;
 #else
 typedef vector<uint, RIGHT_VECTOR / 2> RightBuffer;  // raw bits, two elements to a word
 #endif
-typedef vector<A_STORED, OUTPUT_VECTOR> OutputBuffer;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 typedef uint4 ScratchBuffer;
 #else
 typedef A_STORED LeftBuffer;
 typedef A_STORED RightBuffer;
-typedef A_STORED OutputBuffer;
+typedef OUTPUT_STORED OutputBuffer;
 typedef uint ScratchBuffer;
 #endif
 
@@ -464,10 +465,13 @@ float Tanh(float x)
 
 float ReadC(List at) { return C_RANK ? (float)cTensor[ClampedOffset(at, cSizes, cStrides, C_RANK)] : (float)0; }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (A_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 uint OffsetInOutput(List at) { return OffsetOf(at, outputStrides, OUTPUT_RANK); }
-void WriteOutput(List at, float entry) { outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (A_STORED)entry; }
+void WriteOutput(List at, float entry)
+{
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_RANK)] = (OUTPUT_STORED)entry;
+}
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.
@@ -1329,7 +1333,7 @@ void ContractRows(uint item, uint thread)
     for (y = 0; y < TILE_ROWS; y++)
     {
         const List position = PositionOf(number, y, x);
-        outputTensor[OffsetInOutput(position)] = (A_STORED)Finished(position, totals[y]);
+        outputTensor[OffsetInOutput(position)] = (OUTPUT_STORED)Finished(position, totals[y]);
     }
 }
 #endif

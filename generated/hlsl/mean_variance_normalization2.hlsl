@@ -25,11 +25,12 @@
 #define FLOAT16 float16_t
 #define FLOAT32 float
 #define INPUT_STORED INPUT_TYPE
+#define OUTPUT_STORED OUTPUT_TYPE
 
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
 typedef vector<INPUT_STORED, SCALE_VECTOR> ScaleElements;
 typedef vector<INPUT_STORED, BIAS_VECTOR> BiasElements;
-typedef vector<INPUT_STORED, OUTPUT_VECTOR> OutputElements;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputElements;
 
 // The totals of a row, or of a part of it
 struct State { float deviations, squares, count, center; };
@@ -347,7 +348,7 @@ float Tanh(float x)
     return CopySign(isLarge ? large : small, x);
 }
 
-void StoreOutput(uint offset, float value) { outputTensor[offset] = (INPUT_STORED)value; }
+void StoreOutput(uint offset, float value) { outputTensor[offset] = (OUTPUT_STORED)value; }
 
 // Applies fused activation `number` to a result; the constants have its operator's type, 0 for none, and the bits of
 // its parameters, in the order of its members.
@@ -483,7 +484,7 @@ void StoreOutputElements(uint offset, float values[VECTOR])
     OutputElements elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (INPUT_STORED)Finished(offset + k, values[k]);
+        elements[k] = (OUTPUT_STORED)Finished(offset + k, values[k]);
     outputTensor[offset / OUTPUT_VECTOR] = elements;
 #endif
 }

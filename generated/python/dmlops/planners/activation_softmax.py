@@ -11,7 +11,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
-    typed=1,
+    typed=3,
     rows=RowsPass(0, 0, 1, 0, 2, 0, 2, 1, 0),
 )
 

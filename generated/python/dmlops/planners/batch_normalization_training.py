@@ -13,7 +13,7 @@ from ..gpu.plans.definition import plan_definition
 from ..gpu.plans.definition_types import Definition, DefinitionShader, Rows, RowsPass
 
 SHADER = DefinitionShader(
-    typed=1,
+    typed=113,
     optional=8,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     rows=RowsPass(0, 0, 15, 0, 16, 96, 4, 1, 0),

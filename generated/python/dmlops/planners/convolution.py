@@ -25,7 +25,7 @@ CONVOLUTION_MODE_CONVOLUTION = enums.ConvolutionMode.CONVOLUTION
 
 SHADER = DefinitionShader(
     passes=[Pass(0, False, 3, 0, 8, 0, False, -1, -1)],
-    typed=1,
+    typed=9,
     optional=4,
     sized=15,
     lists=[

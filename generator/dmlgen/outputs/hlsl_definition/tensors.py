@@ -55,7 +55,11 @@ class TensorPrinter(FunctionPrinter):
         assert defines is not None
         self.moves = moves
         own = {one: tensor_of(registry, operator, one, moves, in_runs) for one in _buffers(operator, defines)}
-        self.tensors = with_shared_types(own, defines.classes)
+        fuses = any(one.type == "OPERATOR_DESC" and one.count is None for one in operator.members)
+        classes = dict(defines.classes)
+        if fuses or operator.fusible_into:  # an activation that runs apart is given single precision
+            classes.update((output, output) for output in defines.outputs)
+        self.tensors = with_shared_types(own, classes)
         inputs = {member.name for member in operator.inputs}
         self.inputs = tuple(one for one in self.tensors.values() if one.node.name in inputs)
         self.outputs = tuple(self.tensors[name] for name in defines.outputs)
