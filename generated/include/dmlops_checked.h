@@ -413,13 +413,12 @@ std::string written(Write write) {
     return text;
 }
 
-/* A wrapper, which holds a reference to what it wraps. */
+/* A wrapper, which has a reference to what it wraps. */
 template <class Interface, class Real>
 struct wrapper : counted<Interface> {
     Real* real;
 
-    explicit wrapper(Real* wrapped) : real(wrapped) {}
-    virtual ~wrapper() { real->Release(); }
+    explicit wrapper(Real* wrapped) : real(wrapped) {} /* destructors of wrappers release it, a child before its device */
 
     /* The wrapper as an interface of its own; null for another one, which what it wraps may have. */
     virtual void* as(REFIID iid) {
@@ -463,7 +462,10 @@ struct child : wrapper<Interface, Real> {
     child(Real* wrapped, IDMLDevice* owner, session& to) : wrapper<Interface, Real>(wrapped), device(owner), context(to) {
         device->AddRef();
     }
-    virtual ~child() { device->Release(); }
+    virtual ~child() {
+        this->real->Release();
+        device->Release();
+    }
     virtual bool is(REFIID iid) const = 0;
 
     void* as(REFIID iid) override {
@@ -826,6 +828,7 @@ struct device final : wrapper<IDMLDevice1, IDMLDevice> {
         debugging.whole = this;
         debugging.real = ask<IDMLDebugDevice>(wrapped, iid_IDMLDebugDevice);
     }
+    virtual ~device() { real->Release(); }
 
     void* as(REFIID iid) override {
         if (same(iid, iid_IDMLDebugDevice) && debugging.real) {
