@@ -71,11 +71,11 @@ def _form(
     functions: Functions,
     plans: Plans,
 ) -> FormShader:
-    moved, in_runs = moves(schedule), schedule.name == "scatter"
-    role = {"output": tensor_of(registry, operator, schedule.output, moved, in_runs)}
+    moved = moves(schedule)
+    role = {"output": tensor_of(registry, operator, schedule.output, moved)}
     for name, node in schedule.roles.items():
         if isinstance(node, ir.Tensor | ir.Tensors):
-            role[name] = tensor_of(registry, operator, node.name, moved, in_runs)
+            role[name] = tensor_of(registry, operator, node.name, moved)
     fold = schedule.roles.get("fold")
     return FormShader(
         operator=operator.name,
